@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -152,13 +152,13 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     return every
 
 
-def gather_triggers(plugged: Plugged) -> Callable[[], Mapping[str, str]]:
-    """Gather all triggers; returns what tells their latest readings. Where nothing runs them, each
-    plugin that has some is named. Raises ConfigError for settings that one rejects."""
+def gather_triggers(plugged: Plugged) -> None:
+    """Gather all triggers. Where nothing runs them, each plugin that has some is named. Raises
+    ConfigError for settings that one rejects."""
     triggers: Triggers | None = plugged.offers.find(Triggers)
     if triggers is not None:
         triggers.gather()
-        return triggers.seen
+        return
     for found in plugged.on.values():
         if found.plugin.triggers is not None:
             with plugged.failing(found, "triggers"):
@@ -166,7 +166,6 @@ def gather_triggers(plugged: Plugged) -> Callable[[], Mapping[str, str]]:
                     "its triggers need the plugin jobs, which is not on here: "
                     "`nanobot plugins on jobs` switches it on"
                 )
-    return dict
 
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
 
-from nanobot import __version__
 from nanobot.agent.accompanying import with_kept
 from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptBuilder
@@ -36,7 +34,7 @@ from nanobot.channels.chat_leases import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
-from nanobot.operations.home import Facts, LiveChanges
+from nanobot.operations.home import LiveChanges
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -62,7 +60,6 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Received, Transcriber, WorkspaceFiles
 
@@ -126,7 +123,7 @@ class Parts:
         self._register_tools()
         agent = self._agent()
         self.worker = agent.worker
-        self._watches = bringing.gather_triggers(plugged)
+        bringing.gather_triggers(plugged)
         offers.add_by_type(agent.worker)
         bringing.offer_objects(plugged, "worker_objects")
         self.engine = self._engine()
@@ -147,7 +144,8 @@ class Parts:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received)
-        offers.add_by_type(self.channels, self.live, self.propagation, self.plugged)
+        offers.add_by_type(self.channels, self.live, self.roles, self.plugged)
+        offers.add_by_type(self.propagation)
         offers.add_by_type(ServedChannels(self.config.addressed, self.bus))
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({Contributions: self.plugged})
@@ -185,23 +183,6 @@ class Parts:
             companions=partial(bringing.companions_of, self.plugged),
         )
 
-    def _facts(self) -> Facts:
-        """What the gateway says of itself."""
-        chats = self.config.served if self.roles.channels else ()
-        return Facts(
-            version=__version__,
-            home=str(self.config.home),
-            pid=os.getpid(),
-            serving=self.channels.serving,
-            channels=dict.fromkeys(chats, "off") | self.channels.states(),
-            lacks=self.channels.lacks,
-            addressed=self.config.addressed,
-            web=self.http.url,
-            watches=self._watches(),
-            role=str(self.roles),
-            troubles=tuple(map(str, TROUBLES.recent())),
-        )
-
     def _engine(self) -> Engine:
         return Engine(
             bus=self.bus,
@@ -216,7 +197,6 @@ class Parts:
                 changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
             ),
-            facts=self._facts,
             clock=self.machine.clock,
             zone=shown_zone(self.machine.zone),
             began=self.machine.began,

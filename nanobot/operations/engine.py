@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +11,6 @@ from nanobot.operations.rendering import Now
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.home import Facts
     from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -33,7 +31,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     records: Records
     tools: ToolRegistry
     home: HomeAdmin
-    facts: Callable[[], Facts]
     clock: Clock
     zone: str
     began: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
@@ -26,28 +25,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def sentences(self) -> str:
         """The text with its remedy, if there is one."""
         return f"{self.text.removesuffix('.')}. {self.remedy}" if self.remedy else self.text
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway says of itself."""
-
-    version: str
-    home: str
-    pid: int
-    serving: bool
-    """False: the store is open, but nothing runs."""
-    channels: Mapping[str, str]
-    addressed: tuple[str, ...] = ()
-    """The channels that a message can be sent to."""
-    web: str = ""
-    watches: Mapping[str, str] = {}
-    """What those of the machine saw last."""
-    role: str = "all"
-    """What of it all this process does."""
-    troubles: tuple[str, ...] = ()
-    """What failed lately."""
-    lacks: Mapping[str, Sentence] = {}
-    """What channels cannot do, and why."""
 
 
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):

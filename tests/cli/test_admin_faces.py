@@ -85,7 +85,7 @@ LISTED = (*EVERY, *of_approvals(), *of_conversations(), *of_help(), *of_top(), g
 async def extended() -> AsyncIterator[FakeGateway]:
     """A gateway that knows one operation more."""
     async with gateway() as bot:
-        bot.intake.reception = reception(Dispatcher(bot.engine, LISTED))
+        bot.intake.reception = reception(Dispatcher(bot.engine, LISTED, bot.offers))
         yield bot
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.faces import CurrentMetrics
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.diagnostics.contents import Diagnostics
 from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
@@ -42,10 +43,11 @@ def _serving(context: OperationContext) -> Serving:
     from nanobot.plugins.diagnostics.collecting import Serving  # noqa: PLC0415 - see above
     from nanobot.tools.redact import Redactor  # noqa: PLC0415
 
-    engine, metrics = context.engine, context.of(CurrentMetrics)  # type: ignore[type-abstract]
+    engine, facts = context.engine, context.of(GatewayFacts)
+    metrics = context.of(CurrentMetrics)  # type: ignore[type-abstract]
     return Serving(
         plugins=engine.home.plugins,
-        channels=lambda: engine.facts().channels,
+        channels=lambda: facts.now().channels,
         metrics=metrics.collect,
         redact=context.of(Redactor),
     )

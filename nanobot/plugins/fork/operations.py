@@ -14,6 +14,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.plugins.common.runs.run_ids import RunId, run_of, runs_in
 from nanobot.plugins.common.views.entry_views import EntryView
@@ -122,7 +123,7 @@ async def fork_run(
         raise UsageError("Give --prompt or --system, not both.")
     if options.wait and caller.address is not None:
         raise UsageError("A chat does not wait for a fork: leave out `wait`, and compare later.")
-    if options.wait and not context.engine.facts().serving:
+    if options.wait and not context.of(GatewayFacts).now().serving:
         raise UsageError(
             "No gateway is running, so the fork would not be driven: leave out --wait, and it "
             "begins with the next start."

@@ -33,9 +33,9 @@ from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
-from nanobot.operations.home import Facts
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.gateway_facts import Facts, GatewayFacts
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.receipts import ChatReceipts
 from nanobot.plugins.common.runs.background_runs import TaskStarter
@@ -125,6 +125,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     check: Check | None = None
 
 
+class _Facts(GatewayFacts):
+    """What a fake gateway says of itself."""
+
+    def __init__(self, told: Callable[[], Facts]) -> None:
+        self._told = told
+
+    def now(self) -> Facts:
+        return self._told()
+
+
 class FakeGateway:
     """Bus, agent and one hosted channel in one process, composed like a gateway."""
 
@@ -155,6 +165,7 @@ class FakeGateway:
         asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
+        self.offers.add({GatewayFacts: _Facts(self.facts)})
         self.worker = agent.worker
         self.run_service = runs_for_programs(
             self.bus, self.worker, self.tools, options.received, home.clock, home.ids
@@ -226,7 +237,6 @@ class FakeGateway:
                 {"NANOBOT_HOME": str(options.workspace)},
                 restart=None,
             ),
-            facts=self.facts,
             clock=clock,
             zone=options.settings.zone,
             began=clock.monotonic() - 60.0,

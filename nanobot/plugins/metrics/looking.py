@@ -6,6 +6,7 @@ import shutil
 
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.faces import Metric
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.common.store.counts import StoreCounts
 from nanobot.plugins.metrics import families
@@ -18,12 +19,14 @@ from nanobot.store.opening import Store
 _ORDER = {family.name: place for place, family in enumerate(FAMILIES)}
 
 
-async def look(engine: Engine, store: Store, spending: Spending | None = None) -> list[Metric]:
+async def look(
+    engine: Engine, facts: GatewayFacts, store: Store, spending: Spending | None = None
+) -> list[Metric]:
     """Every family, in the order of the table. Raises StoreError."""
     meter = meter_of(engine.bus)
     own = MetricsStore(store.database, store.writer)
     await _time_ended(meter, own)
-    found = [*meter.metrics(), *await _standing(engine, own), *await _budgets(spending)]
+    found = [*meter.metrics(), *await _standing(engine, facts, own), *await _budgets(spending)]
     return sorted(found, key=lambda metric: _ORDER[metric.name])
 
 
@@ -42,10 +45,10 @@ async def _time_ended(meter: Meter, store: MetricsStore) -> None:
                     meter.to_receipt.observe(times.received - times.began, run.channel)
 
 
-async def _standing(engine: Engine, store: MetricsStore) -> list[Metric]:
+async def _standing(engine: Engine, facts: GatewayFacts, store: MetricsStore) -> list[Metric]:
     counts, facts, now = (
         await StoreCounts.over(store).counts(),
-        engine.facts(),
+        facts.now(),
         await store.standing(),
     )
     disk = shutil.disk_usage(facts.home)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.metrics.meter import Meter, meter_of
 from nanobot.plugins.metrics.settings import MetricsSettings
@@ -22,10 +23,11 @@ _LAG_EVERY = 15.0
 
 
 @asynccontextmanager
-async def start(
+async def start(  # noqa: PLR0913 - each is a part of its own
     settings: MetricsSettings,
     works: Works,
     engine: Engine,
+    facts: GatewayFacts,
     store: Store,
     clock: Clock,
     spending: Spending | None = None,
@@ -35,7 +37,7 @@ async def start(
     lag = _Lag(asyncio.get_running_loop(), meter)
     _time(store, meter.transaction.observe, meter.sync.observe)
     if settings.send:
-        _send(settings, works, clock, (engine, store, spending))
+        _send(settings, works, clock, (engine, facts, store, spending))
     try:
         yield
     finally:
@@ -53,7 +55,7 @@ def _send(
     settings: MetricsSettings,
     works: Works,
     clock: Clock,
-    looked_at: tuple[Engine, Store, Spending | None],
+    looked_at: tuple[Engine, GatewayFacts, Store, Spending | None],
 ) -> None:
     from nanobot.plugins.common.collector import collector, switched_off  # noqa: PLC0415
     from nanobot.plugins.metrics.exporter import Exporter  # noqa: PLC0415 - loads the HTTP client

@@ -11,6 +11,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.pairing.pairing import Pairing, PairingView
 from nanobot.text import Sentence
 
@@ -62,7 +63,7 @@ async def approve_pairing(
     engine, pairings = context.engine, context.of(Pairing)
     channel, colon, sender_id = code.strip().partition(":")
     if colon and sender_id:
-        if channel not in engine.facts().channels:
+        if channel not in context.of(GatewayFacts).now().channels:
             raise UsageError(f"{channel[:40]!r} is not a connected channel: write CHANNEL:ID.")
         return await pairings.let_in(channel, sender_id, Role(role), caller.by)
     pairing, chat = await pairings.approve(code, Role(role), caller.by)

@@ -22,6 +22,7 @@ from nanobot.operations.conversation import SentMessage, admit, message_of
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.text import MAX_TEXT, Sentence, without_controls
 from nanobot.visible import blank
 
@@ -41,7 +42,7 @@ async def _chat_of(context: OperationContext, session: str) -> Address | None:
     channel, _, rest = session.partition(":")
     if channel == WEB:
         return Address(WEB, chat_of(session))
-    if channel not in context.engine.facts().channels:
+    if channel not in context.of(GatewayFacts).now().channels:
         return None
     for address in await context.engine.records.chats(channel):
         keys = {session_key(address, "", policy) for policy in _KINDS}
@@ -109,7 +110,7 @@ async def notify(
     known key is not sent again.
     """
     channel, _, chat_id = chat.partition(":")
-    facts = context.engine.facts()
+    facts = context.of(GatewayFacts).now()
     channels = list(dict.fromkeys((*facts.channels, *facts.addressed)))
     if channel not in channels or not chat_id:
         names = ", ".join(channels)

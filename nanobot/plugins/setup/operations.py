@@ -13,6 +13,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.faces import GRADES
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.setup.views import (
     ChannelTypeView,
     ChannelView,
@@ -48,7 +49,7 @@ async def list_channels(context: OperationContext, _: Caller) -> list[ChannelVie
 
     The list has their access, and their grade on the quality scale.
     """
-    facts, channels = context.engine.facts(), context.engine.home.config().channels
+    facts, channels = context.of(GatewayFacts).now(), context.engine.home.config().channels
     graded, kinds = provided(GRADES), {name: its.type or name for name, its in channels.items()}
     grades: Mapping[str, str] = {} if graded is None else graded(kinds.values())
     return [

@@ -10,6 +10,7 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.run_states import as_people_see
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.common.runs.run_ids import runs_in
 from nanobot.plugins.common.runs.timeline import Times, timeline_of, words
@@ -42,7 +43,7 @@ async def show_now(
         session="", state="live", limit=limit + 1, kind="", find="", within=caller.sessions
     )
     runs = [await _doing(context, run, now) for run in live[:limit]]
-    facts = engine.facts()
+    facts = context.of(GatewayFacts).now()
     if caller.role is not Role.OWNER:
         return Moment(at=now, serving=facts.serving, runs=runs, more_runs=len(live) > limit)
     lag = lag_of(asyncio.get_running_loop())

@@ -12,6 +12,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import SessionArgument
 from nanobot.operations.rendering import Now
 from nanobot.operations.run_states import as_people_see
+from nanobot.plugins.common.gateway_facts import GatewayFacts
 from nanobot.session.states import RunState
 from nanobot.text import Sentence
 
@@ -96,7 +97,7 @@ async def show_status(
     """Show the model, the session and the running work."""
     engine = context.engine
     row = await engine.journal.session(session)
-    facts, counts = engine.facts(), await counts_of(context)
+    facts, counts = context.of(GatewayFacts).now(), await counts_of(context)
     try:
         model = (await engine.describe_model(row.model if row else None)).label
     except NanobotError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from loguru import logger
 
+from nanobot.app.bringing import unused
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import gate_of
@@ -268,3 +269,14 @@ async def test_the_page_has_no_permissions_to_show_while_it_is_off(tmp_path: Pat
         owner = await served.owner()
         code, refused = await owner.get("/api/approvals/list")
         assert (code, refused["error"]["code"]) == (404, "plugin_off")
+
+
+def test_its_keys_do_nothing_and_a_start_says_so(tmp_path: Path) -> None:
+    settings = '[plugins]\noff = ["approvals"]\n[policy]\napprovers = ["members"]\n'
+    (tmp_path / "config.toml").write_text(settings)
+    config = load({"NANOBOT_HOME": str(tmp_path)})
+    (finding,) = unused(config)
+    assert finding.text == (
+        "policy.approvers does nothing without the plugin approvals. It is switched off: nanobot "
+        "plugins on approvals"
+    )
