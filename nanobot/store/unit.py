@@ -138,9 +138,9 @@ class ArrivalHook(Protocol):
 class EraseHook(Protocol):
     """Participates in the transactions that begin to remove conversations."""
 
-    def erases(self, unit: Unit, session_key: str) -> None:
+    def erases(self, unit: Unit, session_key: str) -> bool | None:
         """The conversation is about to be removed. Its runs and entries are still there, unless an
-        earlier call failed."""
+        earlier call failed. False: this call failed."""
 
 
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):

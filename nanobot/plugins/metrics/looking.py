@@ -45,10 +45,10 @@ async def _time_ended(meter: Meter, store: MetricsStore) -> None:
                     meter.to_receipt.observe(times.received - times.began, run.channel)
 
 
-async def _standing(engine: Engine, facts: GatewayFacts, store: MetricsStore) -> list[Metric]:
+async def _standing(engine: Engine, gateway: GatewayFacts, store: MetricsStore) -> list[Metric]:
     counts, facts, now = (
         await StoreCounts.over(store).counts(),
-        facts.now(),
+        gateway.now(),
         await store.standing(),
     )
     disk = shutil.disk_usage(facts.home)
