@@ -45,20 +45,12 @@ Stage: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 """Runs before the run acts, also when it resumes. Whatever it adds for the model is in the log when
 it returns; if it sets `answer`, that is the run's answer, and no later stage runs. Raises
 StoreError only."""
-
-
 Check: TypeAlias = Callable[[ActiveRun], Awaitable[ObjectionEntry | None]]
 """Looks at an answer before it is given. With an objection the model is asked again, once in a run,
 and its next answer is given unchecked. Raises StoreError only."""
-
-
 Begun: TypeAlias = Callable[[ActiveRun], None]
 """Called in the task of a run before anything else, also when it resumes: for what follows the
 run's lines in the log and its requests."""
-
-
-def _alone(_: ActiveRun) -> None:
-    pass
 
 
 class Runner:
@@ -73,7 +65,7 @@ class Runner:
         types: RunTypes = NO_TYPES,
         stages: Sequence[Stage] = (),
         check: Check | None = None,
-        begun: Begun = _alone,
+        begun: Begun = lambda _: None,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls

@@ -14,7 +14,6 @@ from nanobot.ports import Capabilities, Clock, Rate
 MEMORY_SECONDS = 60.0
 """After a wait that a platform requested, sends keep to its documented rate for this long."""
 
-
 LEFT_TO_ANSWERS = 3
 """Reserved for answers, of the messages and edits that a chat takes at once."""
 

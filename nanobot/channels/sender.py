@@ -310,8 +310,14 @@ class PartSender:
         logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
         if file.text and not file.blob:
             return await self._code(address, part, file)
-        line = await self.line(address, _not_sent(_name(file), why), part.key)
+        line = await self._not_sent(address, file, why, part.key)
         return await self._channel.send(there, line, plain=True)
+
+    async def _not_sent(
+        self, address: Address, file: Attachment, why: Sentence, key: str
+    ) -> OutboundPart:
+        text: Sentence = f"(The file {_name(file)} could not be sent: {why})"
+        return await self.line(address, text, key)
 
     async def _code(self, address: Address, part: OutboundPart, file: Attachment) -> str:
         """Send code that may not be a file as text, in as many messages as needed."""
@@ -341,10 +347,6 @@ def _longest_run(text: str) -> int:
 
 def _has_content(file: Attachment) -> bool:
     return bool(file.blob or file.text) and not file.error
-
-
-def _not_sent(name: str, why: Sentence) -> Sentence:
-    return f"(The file {name} could not be sent: {why})"
 
 
 def _name(file: Attachment) -> str:

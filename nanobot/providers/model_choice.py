@@ -22,7 +22,6 @@ EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
 AGENT_MODEL = "agent.model"
 
-
 # RFC 6762, RFC 8375, RFC 6761; and names that home and company routers use anyway.
 _LOCAL_NAMES = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
 

@@ -51,7 +51,6 @@ _REFUSES_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
-
 _CONVERSATIONS = 16
 _KEPT_TURNS = 2
 _LONE_QUESTION = 2
