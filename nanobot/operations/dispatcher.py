@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from loguru import logger
 
 from nanobot.boundary import Caught, guarded
-from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
+from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import TERMINAL, WEB, InboundMessage, Role
 from nanobot.operations.at_once import AtOnce, unordered
 from nanobot.operations.catalogue import (
@@ -152,25 +151,9 @@ class Dispatcher:
         return await self.admission(operation, invocation, order, waiting)
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
-        """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
-        person who may decide. Other reactions have no effect and get no answer."""
-        sign = None if self.decisions is None else await self.decisions.signed(message)
-        if sign is None:
-            return
-        sender, address = message.sender, message.address
-        caller = Caller(
-            role=role,
-            session_key=sign.session_key,
-            by=sender.id,
-            name=sender.name,
-            address=address,
-        )
-        try:
-            await self.call(sign.operation, sign.arguments, caller)
-        except StoreError:
-            raise
-        except NanobotError as error:
-            logger.debug("{}: a reaction of {} decides nothing: {}", address, sender.id, error)
+        """See Decisions.reacted."""
+        if self.decisions is not None:
+            await self.decisions.reacted(message, role, self.call)
 
     async def admission(
         self,

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.session.said import Order, Said
 
 
@@ -21,12 +21,8 @@ class Meant(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-class Sign(msgspec.Struct, frozen=True, kw_only=True):
-    """The operation that a reaction means, with its arguments, in the session that asked."""
-
-    operation: str
-    arguments: Mapping[str, Any]
-    session_key: str
+Call: TypeAlias = Callable[[str, Mapping[str, Any], Any], Awaitable[object]]
+"""Performs an operation with these arguments for a caller."""
 
 
 class Decisions(Protocol):
@@ -40,8 +36,9 @@ class Decisions(Protocol):
     ) -> None:
         """Raises UsageError if a message cannot mean the operation that it asks for."""
 
-    async def signed(self, message: InboundMessage) -> Sign | None:
-        """What a reaction to a message of ours decides; None if it decides nothing."""
+    async def reacted(self, message: InboundMessage, role: Role, call: Call) -> None:
+        """Decide what was asked in the message that a person reacted to, if the reaction is a clear
+        yes or no and the person may decide. Other reactions have no effect and get no answer."""
 
     def sign(self, emoji: str) -> str:
         """The operation that an emoji on a question means; empty for other emoji."""

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.errors import UsageError
-from nanobot.messages import Address, InboundMessage, OutboundMessage
+from loguru import logger
+
+from nanobot.errors import NanobotError, StoreError, UsageError
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
+from nanobot.operations.operation import Caller
 from nanobot.plugins.approvals.port import Approvals
 from nanobot.plugins.approvals.question import message as question_in
 from nanobot.plugins.approvals.verdict import numbered, reaction, verdict
 from nanobot.plugins.common.approvals import Approver, may_answer
 from nanobot.ports import Clock
 from nanobot.session.approvals import Approval
-from nanobot.session.decisions import Meant, Sign
+from nanobot.session.decisions import Call, Meant
 from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
@@ -84,15 +87,28 @@ class ChatDecisions:
                 f"You wrote this before you were shown #{number}. Look at it, then decide"
             )
 
-    async def signed(self, message: InboundMessage) -> Sign | None:
+    async def reacted(self, message: InboundMessage, role: Role, call: Call) -> None:
         """A clear yes or no to a call; a question is answered in words."""
-        name = reaction(message.text)
+        name, sender = reaction(message.text), message.sender
         if not (name and message.reply_to):
-            return None
+            return
         approval = await self._approvals.asked_by(message.address, message.reply_to)
         if approval is None or approval.question:
-            return None
-        return Sign(operation=name, arguments={"id": approval.id}, session_key=approval.session_key)
+            return
+        caller = Caller(
+            role=role,
+            session_key=approval.session_key,
+            by=sender.id,
+            name=sender.name,
+            address=message.address,
+        )
+        try:
+            await call(name, {"id": approval.id}, caller)
+        except StoreError:
+            raise
+        except NanobotError as error:
+            where = message.address
+            logger.debug("{}: a reaction of {} decides nothing: {}", where, sender.id, error)
 
     def sign(self, emoji: str) -> str:
         return reaction(emoji)
