@@ -50,7 +50,7 @@ class HomeLock(AbstractContextManager["HomeLock"]):
         """Acquire it again if its file was removed or replaced. Raises StoreLocked if another
         process was faster, and StoreUnwritable."""
         with suppress(OSError):
-            if os.path.samestat(self._path.stat(), os.fstat(self._fd)):
+            if self._path.stat().st_ino == os.fstat(self._fd).st_ino:
                 return
         fresh = self._acquired()
         os.close(self._fd)

@@ -18,7 +18,7 @@ class Place:
         self._log = path.with_name(f"{path.name}-wal")
         self._lock = lock
         self._file = _identity(path)
-        self._logged: tuple[int, int] | None = None
+        self._logged: int | None = None
 
     def check(self) -> None:
         """Raises StoreUnwritable if the file is not there any more, and StoreLocked if somebody
@@ -44,9 +44,9 @@ class Place:
         self._logged = None
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> int | None:
+    # As SQLite does: the device of a folder of another machine may get another number.
     try:
-        status = path.stat()
+        return path.stat().st_ino
     except OSError:
         return None
-    return status.st_dev, status.st_ino
