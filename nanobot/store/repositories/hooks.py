@@ -33,17 +33,16 @@ class ContainedHooks:
         with self._undone(connection):
             self._hook.arrives(connection, row)
 
-    def erases(self, connection: Connection, session_key: str) -> bool:
-        """See EraseHook. False: it failed, and the conversation is removed all the same."""
+    def erases(self, connection: Connection, session_key: str) -> None:
+        """See EraseHook. Unlike the others, it raises what the plugin raises."""
+        self._hook.erases(connection, session_key)
+
+    def erased(self, connection: Connection, session_key: str) -> bool:
+        """Like `erases`; False if that failed. The conversation is removed all the same."""
         with self._undone(connection):
             self._hook.erases(connection, session_key)
             return True
         return False
-
-    def erases_again(self, connection: Connection, session_key: str) -> None:
-        """After it failed, maybe when nothing else of the conversation is left. Raises what the
-        plugin raises."""
-        self._hook.erases(connection, session_key)
 
     def posted(self, connection: Connection, message: OutboundMessage) -> None:
         """See NotificationLimiter. The message is sent without a limit."""

@@ -159,13 +159,14 @@ def end_session(unit: Unit, lane: Lane) -> bool:
 def _erase_in_plugins(unit: Unit, key: str) -> None:
     """What a plugin fails to erase is noted as not erased yet."""
     for hook in unit.writer.erases:
-        erased = hook.erases(unit, key)
-        if isinstance(hook, ContainedHooks):
-            place = msgspec.json.encode(InPlugin(hook.plugin, key)).decode()
-            if erased:
-                done(unit, PLUGIN, [place])  # of an earlier conversation with that key
-            else:
-                note(unit, PLUGIN, place)
+        if not isinstance(hook, ContainedHooks):
+            hook.erases(unit, key)
+            continue
+        place = msgspec.json.encode(InPlugin(hook.plugin, key)).decode()
+        if hook.erased(unit, key):
+            done(unit, PLUGIN, [place])  # of an earlier conversation with that key
+        else:
+            note(unit, PLUGIN, place)
 
 
 def erase_in_plugin(unit: Unit, place: InPlugin, name: str) -> None:
@@ -174,7 +175,7 @@ def erase_in_plugin(unit: Unit, place: InPlugin, name: str) -> None:
     """
     for hook in unit.writer.erases:
         if isinstance(hook, ContainedHooks) and hook.plugin == place.plugin:
-            hook.erases_again(unit, place.session_key)
+            hook.erases(unit, place.session_key)
             done(unit, PLUGIN, [name])
 
 
