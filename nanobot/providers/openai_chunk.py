@@ -15,6 +15,10 @@ import msgspec
 from nanobot.errors import ModelProtocolError
 from nanobot.providers.base import Usage
 
+PICTURE = "[a picture by the model, which is not shown here]"
+"""Stands in an answer for a picture that is part of it."""
+_PICTURES = {"image", "image_url", "output_image"}
+
 
 class StreamError(Exception):
     """The server sent an error object instead of an answer. `body` is that object."""
@@ -37,6 +41,7 @@ class CallPiece(msgspec.Struct):
     index: Any = None
     id: Any = None
     function: Function | None = None
+    extra_content: Any = None
 
 
 class Message(msgspec.Struct):
@@ -45,7 +50,9 @@ class Message(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
+    reasoning_details: Any = None
     refusal: Any = None
+    images: Any = None
     tool_calls: list[CallPiece | None] | None = None
     function_call: Function | None = None
 
@@ -55,12 +62,16 @@ class Message(msgspec.Struct):
         content = self.content
         if isinstance(content, list):
             content = "".join(map(_text_of_part, content))
+        if isinstance(self.images, list):  # OpenRouter
+            content = "\n".join([*filter(None, [content]), *(PICTURE for _ in self.images)])
         return content or as_text(self.refusal)
 
     @property
     def thought(self) -> str:
-        """Its reasoning, if it is plain text."""
-        return as_text(self.reasoning_content) or as_text(self.reasoning)
+        """Its reasoning, if it is plain text: in a field, or among the parts (Mistral)."""
+        parts = self.content if isinstance(self.content, list) else ()
+        inside = "".join(map(_thought_of_part, parts))
+        return as_text(self.reasoning_content) or as_text(self.reasoning) or inside
 
 
 class Choice(msgspec.Struct):
@@ -172,9 +183,15 @@ def _number(value: Any) -> float | None:
 
 
 def _text_of_part(part: Any) -> str:
-    if isinstance(part, dict) and part.get("type") == "text":
-        part = part.get("text")
+    if isinstance(part, dict):
+        kind = as_text(part.get("type"))
+        part = PICTURE if kind in _PICTURES else part.get("text") if "text" in kind else ""
     return as_text(part)
+
+
+def _thought_of_part(part: Any) -> str:
+    inside = part.get("thinking") if isinstance(part, dict) else None
+    return "".join(map(_text_of_part, inside)) if isinstance(inside, list) else as_text(inside)
 
 
 def _read_loosely(data: bytes) -> Chunk | None:

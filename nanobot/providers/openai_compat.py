@@ -12,6 +12,8 @@ from nanobot.providers.openai_request import Quirks, Written, encode_request
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import Endpoint
 
+_WANT_THOUGHTS = ("//api.deepseek.com", "//api.moonshot.")
+
 
 class OpenAICompatProvider(HttpProvider):
     """See HttpProvider and HasEndpoint."""
@@ -24,6 +26,7 @@ class OpenAICompatProvider(HttpProvider):
             completion_tokens="//api.openai.com" in self.api_base,
             anthropic_cache="//openrouter.ai" in self.api_base,
             openrouter="//openrouter.ai" in self.api_base,
+            thoughts=any(host in self.api_base for host in _WANT_THOUGHTS),
         )
 
     def endpoint(self, model: str) -> Endpoint:
@@ -48,4 +51,5 @@ class OpenAICompatProvider(HttpProvider):
         return encode_request(request, quirks, self._written)
 
     def _parser(self, label: str) -> AnswerParser:
-        return AnswerReader()
+        model = label.removeprefix(f"{self.name}/")
+        return AnswerReader(label, thoughts=self._quirks_of(model).thoughts)

@@ -35,7 +35,11 @@ _OVERFLOW = pattern(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|model_max_prompt_tokens"
     r"|maximum context length|context (?:length|window|size)"
     r"|prompt is too long|prompt too long|input is too long|input length and `?max_tokens"
-    r"|(?:too many|reduce the number of) (?:input |prompt )?tokens"
+    # Amazon says "too many tokens" also for a rate.
+    r"|(?:too many|reduce the number of) (?:input |prompt )?tokens(?!,? (?:please wait|per ))"
+    r"|maximum (?:prompt|model|input|allowed input) length|exceeded (?:the )?model token limit"
+    r"|range of input length should be|prompt exceeds max|prompt ?超长|prompt.tokens too long"
+    r"|input token count is \d+ but|`inputs` (?:tokens \+|must have less)|max message tokens"
     r"|input token count.{0,40}exceeds|tokens? (?:limit|count).{0,30}exceed"
     r"|reduce the length of the (?:messages|prompt)|string_above_max_length"
     r"|request too large for model|larger than the context|exceeds? the (?:model's )?context",
@@ -43,6 +47,7 @@ _OVERFLOW = pattern(
 )
 _QUOTA = pattern(
     r"insufficient_quota|insufficient[_ ](?:balance|credits?|funds)"
+    r"|exceeded_current_quota_error|arrearage|余额不足"
     r"|billing_(?:hard_limit|not_active)|credit balance is too low|out of credits|payment required",
     re.IGNORECASE,
 )
@@ -175,9 +180,10 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> ProviderFailure:
     message = _say(speaker, status, text)
-    if _OVERFLOW.search(text) or status == 413:
+    told = f"{text} {own_words(text)}"  # the first names codes, the second has no escapes
+    if _OVERFLOW.search(told) or status == 413:
         return failure_of_overflow(speaker, message)
-    if status == 402 or _QUOTA.search(text):
+    if status == 402 or _QUOTA.search(told):
         return _refused(
             f"{message} Add credit with {speaker.provider}, or set agent.model to another model.",
             status,

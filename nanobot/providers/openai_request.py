@@ -50,7 +50,10 @@ _REFUSES_TOOLS = re.compile(
     r"|tools? (?:is|are) not supported",
     re.IGNORECASE,
 )
-
+_WANTS_THOUGHTS = re.compile(
+    r"missing.{0,20}reasoning_content|reasoning_content.{0,60}(?:is missing|must be|is required)",
+    re.IGNORECASE,
+)
 _CONVERSATIONS = 16
 _KEPT_TURNS = 2
 _LONE_QUESTION = 2
@@ -66,6 +69,7 @@ class _CallOut(msgspec.Struct):
     id: str
     function: _FunctionOut
     type: Literal["function"] = "function"
+    extra_content: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _MessageOut(msgspec.Struct, omit_defaults=True):
@@ -73,6 +77,22 @@ class _MessageOut(msgspec.Struct, omit_defaults=True):
     content: str | list[dict[str, Any]] | None
     tool_calls: list[_CallOut] | msgspec.UnsetType = msgspec.UNSET
     tool_call_id: str | msgspec.UnsetType = msgspec.UNSET
+    reasoning_content: str | msgspec.UnsetType = msgspec.UNSET
+    reasoning_details: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Thoughts(msgspec.Struct, frozen=True):
+    """The native form of an answer with calls: the thoughts behind them. `reasoning_details` is
+    OpenRouter's form, `extra_content` Google's, for each call; both contain signatures without
+    which their models refuse the calls.
+    """
+
+    reasoning_content: str = ""
+    reasoning_details: list[dict[str, Any]] = []
+    extra_content: list[dict[str, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.reasoning_content or self.reasoning_details or any(self.extra_content))
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -81,7 +101,8 @@ class Quirks(msgspec.Struct, frozen=True):
     `own_ids`: the ids of calls mean something to it and are echoed unchanged; for other endpoints,
     ids from another provider (after a change of models) are converted to a form that every endpoint
     accepts. `anthropic_cache`: it passes `cache_control` on to Anthropic's models. `openrouter`: it
-    accepts the effort in OpenRouter's format.
+    accepts the effort in OpenRouter's format. `thoughts`: it wants its thoughts back, or an empty
+    text where they are unknown.
     """
 
     completion_tokens: bool = False
@@ -92,20 +113,26 @@ class Quirks(msgspec.Struct, frozen=True):
     anthropic_cache: bool = False
     no_effort: bool = False
     openrouter: bool = False
+    thoughts: bool = False
+
+    @property
+    def writing(self) -> tuple[bool, bool]:
+        """Those that change how messages are written."""
+        return self.own_ids, self.thoughts
 
 
 class _Begun(NamedTuple):
     """The beginning of a request."""
 
     messages: tuple[ChatMessage, ...]
-    own_ids: bool
+    writing: tuple[bool, bool]
     written: tuple[_MessageOut, ...]
 
     def opens(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> bool:
         """Whether a request begins like this. Most of its messages are the same objects, or at
         least their texts."""
         same = messages[: len(self.messages)] == self.messages
-        return same and self.own_ids is quirks.own_ids
+        return same and self.writing == quirks.writing
 
 
 class Written:
@@ -125,12 +152,12 @@ class Written:
         conversation = hash(next(filter(_is_plain, messages[1:2]), None))
         begun = self._begun.pop(conversation, None)
         if begun is None or not begun.opens(messages, quirks):
-            begun = _Begun((), quirks.own_ids, ())
+            begun = _Begun((), quirks.writing, ())
         rest = messages[len(begun.messages) :]
         plain = tuple(itertools.takewhile(_is_plain, rest))
         written = (*begun.written, *[_message(message, quirks) for message in plain])
         known = begun.messages + plain
-        self._begun[conversation] = _Begun(known, quirks.own_ids, written)
+        self._begun[conversation] = _Begun(known, quirks.writing, written)
         if len(self._begun) > _CONVERSATIONS:
             self._begun.popitem(last=False)
         return [*written, *_messages(rest[len(plain) :], quirks)]
@@ -220,6 +247,8 @@ def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
     """The quirks, extended by an error text that names a parameter we can do without."""
     if tools and status in (400, 404, 422) and _REFUSES_TOOLS.search(text):
         return msgspec.structs.replace(quirks, no_tools=True)
+    if status in (400, 422) and not quirks.thoughts and _WANTS_THOUGHTS.search(text):
+        return msgspec.structs.replace(quirks, thoughts=True)
     if status not in (400, 422) or not _REFUSES.search(text):
         return quirks
     for words, quirk in _LEARNED:
@@ -291,10 +320,32 @@ def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
     )
     if message.role == "tool":
         return _MessageOut("tool", content, tool_call_id=_id(message.tool_call_id, quirks))
-    if message.tool_calls:
-        calls = [_call(call, quirks) for call in message.tool_calls]
-        return _MessageOut(message.role, content or None, tool_calls=calls)
-    return _MessageOut(message.role, content)
+    if message.role != "assistant":
+        return _MessageOut(message.role, content)
+    thoughts = _thoughts(message)
+    calls = [_call(call, quirks) for call in message.tool_calls]
+    for call, extra in zip(calls, thoughts.extra_content, strict=False):
+        call.extra_content = extra or msgspec.UNSET
+    details = [
+        detail | ({"id": _id(detail["id"], quirks)} if isinstance(detail.get("id"), str) else {})
+        for detail in thoughts.reasoning_details
+    ]
+    return _MessageOut(
+        message.role,
+        (content or None) if calls else content,
+        tool_calls=calls or msgspec.UNSET,
+        reasoning_content=thoughts.reasoning_content if quirks.thoughts else msgspec.UNSET,
+        reasoning_details=details or msgspec.UNSET,
+    )
+
+
+def _thoughts(message: ChatMessage) -> Thoughts:
+    if message.native is None:
+        return Thoughts()
+    try:
+        return msgspec.json.decode(message.native.content, type=Thoughts)
+    except msgspec.DecodeError:
+        return Thoughts()
 
 
 def _content(role: str, content: tuple[Part, ...]) -> str | list[dict[str, Any]]:

@@ -8,11 +8,15 @@ lenient where real servers differ.
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import msgspec
 
 from nanobot.errors import ModelProtocolError
 from nanobot.providers.base import (
     Completion,
     FinishReason,
+    NativeAnswer,
     ReasoningDelta,
     TextDelta,
     ToolCall,
@@ -32,12 +36,15 @@ from nanobot.providers.openai_chunk import (
     error_in,
     read_chunk,
 )
+from nanobot.providers.openai_request import Thoughts
 from nanobot.text import clean
 
 _FINISH: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "repetition_truncation": "length",
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
@@ -45,6 +52,19 @@ _FINISH: dict[str, FinishReason] = {
     "content_filtered": "content_filter",
     "safety": "content_filter",
     "recitation": "content_filter",
+    "refusal": "content_filter",
+    "sensitive": "content_filter",
+    "prohibited_content": "content_filter",
+    "blocklist": "content_filter",
+    "spii": "content_filter",
+}
+# The answer was cut off on the server's side, or is invalid even to it: a retry usually helps.
+_BROKEN = {
+    "error",
+    "abort",
+    "network_error",
+    "insufficient_system_resource",
+    "malformed_function_call",
 }
 
 
@@ -56,12 +76,23 @@ class _Slot:
         self.id = ""
         self.name = GrowingText()
         self.arguments = GrowingText()
+        self.extra: dict[str, Any] = {}
+
+    @property
+    def is_call(self) -> bool:
+        """Whether the call arrived."""
+        return bool(self.name.whole() or self.arguments.whole())
 
 
 class AnswerReader:
-    """See AnswerParser; for an answer that is streamed, or whole."""
+    """See AnswerParser; for an answer that is streamed, or whole. `label`: the model, to keep the
+    signatures of its thoughts. `thoughts`: it wants the thoughts with its calls back, too.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, label: str = "", *, thoughts: bool = False) -> None:
+        self._label = label
+        self._thoughts = thoughts
+        self._details: list[dict[str, Any]] = []
         self.done = False
         self.begun = False
         self._plain: bool | None = None
@@ -118,7 +149,7 @@ class AnswerReader:
         calls = self._calls()
         if not text.strip() and not calls and reasoning:
             text, reasoning = reasoning, ""
-        finish = _FINISH.get((self._finish or "stop").lower(), "stop")
+        finish = _FINISH.get(_reason(self._finish or "stop"), "stop")
         if calls and finish == "stop":
             finish = "tool_calls"
         elif finish == "tool_calls" and not calls:
@@ -129,7 +160,19 @@ class AnswerReader:
             tool_calls=calls,
             finish_reason=finish,
             usage=self._usage,
+            native=self._native(reasoning) if calls else None,
         )
+
+    def _native(self, reasoning: str) -> NativeAnswer | None:
+        """The thoughts behind the calls, in the endpoint's own form; None if there are none."""
+        thoughts = Thoughts(
+            clean(reasoning) if self._thoughts else "",
+            self._details,
+            [slot.extra for slot in self._slots if slot.is_call],
+        )
+        if not self._label or not thoughts:
+            return None
+        return NativeAnswer(self._label, json.dumps(msgspec.to_builtins(thoughts)))
 
     def _line(self, line: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
         if line.startswith(b"data:"):
@@ -183,11 +226,30 @@ class AnswerReader:
             if text := self._text.add(message.text):
                 deltas.append(TextDelta(text))
             self._calls_in(message)
+            if isinstance(message.reasoning_details, list):
+                for piece in message.reasoning_details:
+                    self._detail(piece)
             self.begun = self.begun or bool(thought or text or self._slots)
         if choice.finish_reason:
-            if choice.finish_reason == "error":
-                raise StreamError({"message": "the model stopped with an error"})
+            if _BROKEN & set(choice.finish_reason.lower().split(": ")):
+                why = f"the model stopped with an error ({choice.finish_reason})"
+                raise StreamError({"message": why})
             self._finish = choice.finish_reason
+
+    def _detail(self, piece: Any) -> None:
+        """OpenRouter's form of a thought, in pieces: texts grow, signatures come at their end."""
+        if not isinstance(piece, dict):
+            return
+        last = self._details[-1] if self._details else {}
+        same = [last.get(key) == piece.get(key) for key in ("type", "index")]
+        if not last or not all(same) or not {"text", "summary"} & piece.keys():
+            self._details.append(dict(piece))
+            return
+        for key, value in piece.items():
+            if key in {"text", "summary"} and isinstance(value, str):
+                value = as_text(last.get(key)) + value  # noqa: PLW2901
+            if value is not None:
+                last[key] = value
 
     def _calls_in(self, message: Message) -> None:
         if message.tool_calls:
@@ -203,6 +265,8 @@ class AnswerReader:
         name, arguments = function.name or "", function.arguments
         slot = self._slot(as_index(piece.index), call_id, name)
         slot.id = slot.id or call_id
+        if isinstance(piece.extra_content, dict):
+            slot.extra |= piece.extra_content
         # A name may arrive in fragments, but some servers repeat all of it with each fragment.
         if name != slot.name.whole():
             slot.name.add(name)
@@ -233,11 +297,16 @@ class AnswerReader:
         seen: set[str] = set()
         calls: list[ToolCall] = []
         for number, slot in enumerate(self._slots):
-            if not slot.name.whole() and not slot.arguments.whole():
-                continue  # the slot of a call that never arrived
+            if not slot.is_call:
+                continue
             call_id = slot.id if slot.id and slot.id not in seen else f"call_{number}"
             seen.add(call_id)
             # Models often call a tool without parameters with an empty text.
             arguments = slot.arguments.whole().strip() or "{}"
             calls.append(ToolCall(call_id, slot.name.whole(), arguments))
         return tuple(calls)
+
+
+def _reason(finish: str) -> str:
+    """The reason to finish, without details such as Google's `content_filter: OTHER`."""
+    return finish.lower().partition(": ")[0]

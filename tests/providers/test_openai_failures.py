@@ -203,6 +203,26 @@ async def test_a_refusal_is_final_and_says_who_why_and_what_to_do(
         (413, "Request too large for model `x` on tokens per minute (TPM): Limit 6000"),
         (413, "payload too large"),
         (500, "the prompt is larger than the context window"),
+        # xAI, Moonshot, DashScope, Z.ai (in two languages), vLLM, Poolside, Vertex, TGI, Baidu, Ark
+        (
+            400,
+            "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+        ),
+        (
+            400,
+            "Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)",
+        ),
+        (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 9]"),
+        (400, "Prompt exceeds max length"),
+        (400, "Prompt 超长"),
+        (400, "The decoder prompt (length 10127) is longer than the maximum model length of 8192."),
+        (400, "Input length 131393 exceeds the maximum allowed input length of 131040 tokens."),
+        (400, "the input token count is 1200000 but the model only supports up to 1048576"),
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),
+        (422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 1500"),
+        (400, "prompt tokens too long"),
+        (400, "Total tokens of image and text exceed max message tokens"),
+        (400, "Too many tokens: the prompt has 9000"),
     ],
 )
 async def test_a_prompt_that_does_not_fit_is_an_overflow(
@@ -212,6 +232,18 @@ async def test_a_prompt_that_does_not_fit_is_an_overflow(
     with pytest.raises(ContextOverflow):
         await provider.chat(ask("hello"))
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Too many tokens, please wait before trying again.", "Too many tokens per day"],
+)
+async def test_too_many_tokens_in_a_time_are_a_rate(
+    provider: OpenAICompatProvider, server: OpenAIServer, text: str
+) -> None:
+    server.fail_with(error_status(429, text))
+    assert (await provider.chat(ask("say:ok"))).text == "ok"
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(

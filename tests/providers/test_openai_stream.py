@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.providers.base import Completion, ToolCall, Usage
+from nanobot.providers.openai_chunk import PICTURE, StreamError
 from nanobot.providers.openai_stream import AnswerReader
 from tests.doubles.openai_server import Answer, events, sse
 
@@ -88,10 +89,31 @@ def test_the_old_function_call_is_a_tool_call() -> None:
         ("eos", "stop"),
         ("SAFETY", "content_filter"),
         ("tool_calls", "stop"),
+        ("model_context_window_exceeded", "length"),
+        ("repetition_truncation", "length"),
+        ("sensitive", "content_filter"),
+        ("refusal", "content_filter"),
+        ("content_filter: PROHIBITED_CONTENT", "content_filter"),
     ],
 )
 def test_reasons_to_finish_are_made_one_of_four(reason: str, meant: str) -> None:
     assert read(sse(events(Answer("x", finish_reason=reason)))).finish_reason == meant
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "error",
+        "abort",
+        "network_error",
+        "insufficient_system_resource",
+        "MALFORMED_FUNCTION_CALL",
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+    ],
+)
+def test_an_answer_that_its_own_server_broke_off_is_an_error(reason: str) -> None:
+    with pytest.raises(StreamError):
+        read(sse(events(Answer("x", finish_reason=reason))))
 
 
 @pytest.mark.parametrize(
@@ -146,3 +168,36 @@ def test_whatever_was_said_is_what_is_read(
     answer = read(sse(events(answered)))
     assert (answer.text, answer.reasoning) == (text, reasoning)
     assert json.loads(answer.tool_calls[0].arguments) == arguments
+
+
+PICTURE_URL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("delta", "text", "reasoning"),
+    [
+        ({"content": "Here:", "images": [PICTURE_URL]}, f"Here:\n{PICTURE}", ""),
+        ({"images": [PICTURE_URL, PICTURE_URL]}, f"{PICTURE}\n{PICTURE}", ""),
+        ({"content": "none", "images": []}, "none", ""),
+        ({"content": [{"type": "text", "text": "a"}, PICTURE_URL]}, f"a{PICTURE}", ""),
+        ({"content": [{"type": "output_text", "text": "a"}, {"type": "reference"}]}, "a", ""),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                    {"type": "text", "text": "a"},
+                ]
+            },
+            "a",
+            "hm",
+        ),
+        ({"content": [{"type": "thinking", "thinking": "hm"}, 5, None, "b"]}, "b", "hm"),
+    ],
+    ids=str,
+)
+def test_what_an_answer_consists_of_beside_text_is_named(
+    delta: dict[str, Any], text: str, reasoning: str
+) -> None:
+    chunk = {"choices": [{"delta": delta}]}
+    answer = read(sse([chunk, {"choices": [{"finish_reason": "stop"}]}]))
+    assert (answer.text, answer.reasoning) == (text, reasoning)

@@ -21,7 +21,7 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.providers.growing_text import GrowingText
-from nanobot.providers.openai_chunk import StreamError, as_count, as_text
+from nanobot.providers.openai_chunk import PICTURE, StreamError, as_count, as_text
 from nanobot.text import clean
 
 _FINISH: dict[str, FinishReason] = {
@@ -120,6 +120,9 @@ class ContentReader:
             raise ModelProtocolError(f"no generated content: {str(response)[:200]}")
 
     def _part(self, part: dict[str, Any], deltas: _Deltas) -> None:
+        if as_text(_table(part.get("inlineData")).get("mimeType")).startswith("image/"):
+            # Nothing here shows it, and megabytes of it would be sent back with each request.
+            part = {"text": f"{PICTURE}\n"}
         text = as_text(part.get("text"))
         if "functionCall" in part:
             self._call(_table(part["functionCall"]))

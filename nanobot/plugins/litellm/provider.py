@@ -281,7 +281,9 @@ class LiteLLMProvider(LLMProvider):
         # For other providers litellm removes the marks.
         quirks = msgspec.structs.replace(quirks, anthropic_cache=True)
         effort = self._profiles(provider, request.model).within(request.effort)
-        request = msgspec.structs.replace(request, effort=effort)
+        # The thoughts of an answer in an endpoint's own form; litellm has forms of its own.
+        said = [msgspec.structs.replace(each, native=None) for each in request.messages]
+        request = msgspec.structs.replace(request, effort=effort, messages=tuple(said))
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)
         if headers := sent():

@@ -78,6 +78,7 @@ class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: Any = None
     text: dict[str, Any] | None = None
     conversation: Any = None
+    prompt: Any = None
 
 
 def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
@@ -97,6 +98,8 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
         raise UsageError(
             "conversation: not supported. Continue with previous_response_id, or set X-Session-Key"
         )
+    if getattr(request, "prompt", None) is not None:
+        raise UsageError("prompt: no prompts are stored here; write it as instructions")
     if request.model != MODEL:
         raise no_model(request.model)
     return request
@@ -142,7 +145,9 @@ def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) 
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
     if not messages:
         raise UsageError("input: must not be empty")
-    spoken, instructions = _parted([_as_chat(item) for item in messages])
+    # The thoughts of another model, which clients send back with its answer.
+    said = [item for item in messages if item.get("type") != "reasoning"]
+    spoken, instructions = _parted([_as_chat(item) for item in said])
     if request.instructions:
         instructions = {"instructions": request.instructions}
     return RunInput(
@@ -190,8 +195,9 @@ def _parted(
 
 def _text(content: Any) -> str:
     if isinstance(content, list):
-        parts = [part.get("text", "") for part in content if isinstance(part, Mapping)]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        parts = (part for part in content if isinstance(part, Mapping))
+        texts = (part.get("text", part.get("refusal")) for part in parts)
+        return "\n".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 
 
@@ -208,6 +214,8 @@ def _as_chat(item: Mapping[str, Any]) -> dict[str, Any]:
 def _part(part: Any) -> Any:
     match part:
         case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "refusal", "refusal": str(text)}:
             return {"type": "text", "text": text}
         case {"type": "input_image", "image_url": str(url)}:
             return {"type": "image_url", "image_url": {"url": url}}

@@ -16,6 +16,7 @@ from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.base import ChatMessage, Completion, ModelRequest, ToolCall, ToolSpec, Usage
+from nanobot.providers.openai_chunk import PICTURE
 from nanobot.providers.openai_request import Quirks
 from nanobot.testing.machine import ManualClock
 from tests.doubles.gemini_rules import SIGNATURES, problem_with
@@ -115,6 +116,19 @@ def test_an_answer_reads_the_same_however_its_bytes_are_cut() -> None:
     assert [json.loads(call.arguments) for call in whole.tool_calls] == [{"a": "ü\n"}] * 2
     for size in (1, 2, 3, 7, 64):
         assert read(data, size) == whole
+
+
+def test_a_picture_is_named_and_its_bytes_are_not_kept() -> None:
+    picture = {"mimeType": "image/png", "data": "A" * 9000}
+    parts = [{"text": "Here: "}, {"inlineData": picture, "thoughtSignature": "s"}, {"text": "ok"}]
+    signed = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "t"}
+    data = events(
+        {"candidates": [{"content": {"parts": [*parts, signed]}, "finishReason": "STOP"}]}
+    )
+    answer = read(data, len(data))
+    assert answer.text == f"Here: {PICTURE}\nok"
+    assert answer.native is not None
+    assert "AAAA" not in answer.native.content
 
 
 def test_usage_counts_thoughts_and_what_came_from_the_cache() -> None:

@@ -80,6 +80,7 @@ async def test_what_nobody_could_promise_is_refused_by_its_name(served: House) -
         for options in (
             {"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}},
             {"conversation": "conv_1"},
+            {"prompt": {"id": "pmpt_1"}},
             {"input": []},
             {"input": [{"type": "item_reference", "id": "x"}]},
         ):
@@ -106,6 +107,25 @@ async def test_what_changes_nothing_is_taken(served: House) -> None:
             model="nanobot", input="hi", text={"verbosity": "low"}, store=False, extra_body=more
         )
         assert answer.output_text == "echo: hi"
+
+
+async def test_a_refusal_is_part_of_what_was_said_and_thoughts_are_not(tmp_path: Path) -> None:
+    provider = ScriptedProvider("one", "two")
+    refused: Any = [{"type": "refusal", "refusal": "I will not."}]
+    items: Any = [
+        {"type": "message", "role": "user", "content": "Do it."},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "AAAA"},
+        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"},
+        {"type": "message", "role": "user", "content": "Why?"},
+    ]
+    items[2]["content"] = refused
+    chat: Any = [*said("Do it."), {"role": "assistant", "content": refused}, *said("Why?")]
+    async with house(tmp_path / "home", provider) as served, client(served) as ai:
+        await ai.responses.create(model="nanobot", input=items)
+        await ai.chat.completions.create(model="nanobot", messages=chat)
+    for request in provider.requests:
+        shown = [(message.role, message.content) for message in request.messages]
+        assert ("assistant", "I will not.") in shown
 
 
 @pytest.mark.parametrize(("failure", "kind", "code"), _FAILURES)
