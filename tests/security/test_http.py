@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
+from multidict import CIMultiDict
 
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.common.http.access import Access
+from nanobot.plugins.common.http.admission import Admission
+from nanobot.plugins.common.http.guards import client_of
+from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.system import SystemClock
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
 from tests.stored import lists_of, log_of
@@ -300,6 +307,39 @@ async def test_what_guests_say_and_members_attach_taints_even_for_an_owner_besid
     for session in ("web:~kid", "web:~anna"):
         entries = await log(served, session, 4)
         assert [each["tainted"] for each in entries if "inbound_id" in each] == [True], session
+
+
+PROXIES = ("127.0.0.1", "10.0.0.9")
+
+
+@pytest.mark.parametrize("prefixed", [["6.6.6.6"], ["6.6.6.6, 7.7.7.7"], ["6.6.6.6", "7.7.7.7"]])
+@pytest.mark.parametrize("own", [["203.0.113.5"], ["203.0.113.5", "10.0.0.9"]])
+def test_what_a_client_says_before_its_proxies_does_not_change_who_it_is(
+    prefixed: list[str], own: list[str]
+) -> None:
+    """Some proxies add a line of their own (HAProxy), others extend the client's."""
+    admission = Admission(WebSettings(trusted_proxies=PROXIES), Access(Path("/")), SystemClock())
+    for lines in ([*prefixed, *own], [", ".join([*prefixed, *own])]):
+        headers = CIMultiDict([("X-Forwarded-For", line) for line in lines])
+        headers.extend([("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "http")])
+        request = make_mocked_request("GET", "/", headers=headers, transport=_From("127.0.0.1"))
+        assert admission.client(request) == "203.0.113.5", lines
+        assert not admission.is_secure(request)
+
+
+class _From(asyncio.Transport):
+    """A connection from an address."""
+
+    def __init__(self, peer: str) -> None:
+        super().__init__({"peername": (peer, 1)})
+
+
+def test_the_addresses_of_one_network_in_ipv6_are_one_client() -> None:
+    clients = {client_of(f"2001:db8:1:2::{number:x}", "", ()) for number in range(50)}
+    assert clients == {"2001:db8:1:2::/64"}
+    assert client_of("2001:db8:1:3::1", "", ()) not in clients
+    assert client_of("::ffff:203.0.113.5", "", ()) == "203.0.113.5"
+    assert client_of("203.0.113.5", "", ()) == "203.0.113.5"
 
 
 FOREIGN: list[dict[str, str]] = [

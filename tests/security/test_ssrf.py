@@ -272,6 +272,49 @@ async def test_a_proxy_in_the_environment_does_not_take_the_decision_over(
     assert "straight" in await Browser(site).fetch(site.url("/"))
 
 
+def _notations(address: IPv4Address) -> list[str]:
+    """An address as it may be written for a network with IPv6."""
+    number = int(address)
+    tail = f"{number >> 16:x}:{number & 0xFFFF:x}"
+    return [
+        *(str(address), f"::ffff:{tail}", f"::ffff:0:{tail}", f"::{tail}"),
+        *(f"64:ff9b::{tail}", f"64:ff9b:1::{tail}", f"fe80::5efe:{tail}", f"fd00::5efe:{tail}"),
+        *(
+            f"2002:{tail}::1",
+            f"2001:0:{tail}::1",
+            str(IPv6Address((0x20010000 << 96) | (number ^ 0xFFFFFFFF))),
+        ),
+    ]
+
+
+METADATA = ("169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200")
+
+
+@pytest.mark.parametrize("metadata", METADATA)
+async def test_a_name_that_is_permitted_leads_to_no_metadata_in_any_notation(
+    metadata: str,
+) -> None:
+    """Only a network that is permitted does."""
+    for text in (*_notations(IPv4Address(metadata)), "fd00:ec2::254", "fd20:ce::254"):
+
+        async def look_up(_: str, found: str = text) -> list[str]:
+            return [found]
+
+        with pytest.raises(ToolDenied):
+            await Addresses(("nas.home",), look_up).resolve("nas.home")
+
+
+@pytest.mark.parametrize(
+    "text", ["192.168.1.5", "10.0.0.7", "127.0.0.1", "::1", "fd00::1", "fd12:3::5"]
+)
+async def test_a_name_that_is_permitted_may_be_in_the_private_network(text: str) -> None:
+    async def look_up(_: str) -> list[str]:
+        return [text]
+
+    (found,) = await Addresses(("nas.home",), look_up).resolve("nas.home")
+    assert found["host"] == text
+
+
 @given(st.ip_addresses())
 def test_what_counts_as_public_is_public_for_python_too(
     address: IPv4Address | IPv6Address,

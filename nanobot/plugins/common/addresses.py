@@ -51,11 +51,16 @@ _NOT_PUBLIC_6 = tuple(
 # On networks without IPv4, every IPv4 address has this form (RFC 6052): the embedded address is
 # checked.
 _NAT64 = IPv6Network("64:ff9b::/96")
+# These end with an IPv4 address: NAT64, SIIT (RFC 7915) and IPv4-compatible addresses.
+_WITH_IPV4 = tuple(
+    IPv6Network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")
+)
 _LOCAL_LINKS = (
     *(IPv4Network("169.254.0.0/16"), IPv4Network("224.0.0.0/4"), IPv4Network("240.0.0.0/4")),
     *(IPv4Network("0.0.0.0/8"), IPv6Network("fe80::/10"), IPv6Network("ff00::/8")),
     *(IPv4Network("168.63.129.16/32"), IPv4Network("100.100.100.200/32")),
-    *(IPv6Network("fd00:ec2::/32"), IPv6Network("::/128")),
+    *(IPv6Network("fd00:ec2::/32"), IPv6Network("fd20:ce::/32"), IPv6Network("fd00:c1::/32")),
+    IPv6Network("::/128"),
 )
 # Names that only have meaning on a home network (RFC 6761, 6762, 8375, and ICANN's .internal).
 _LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa", "lan", "intranet")
@@ -95,6 +100,20 @@ def is_public(address: Address) -> bool:
     if address.scope_id is not None or address not in _PUBLIC_6:
         return False
     return not any(address in network for network in _NOT_PUBLIC_6)
+
+
+def _within(address: Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses that may get what is sent to an address in IPv6."""
+    if isinstance(address, IPv4Address) or address.is_loopback:
+        return ()
+    ends = any(address in network for network in _WITH_IPV4) or _is_isatap(address)
+    last = IPv4Address(int(address) & 0xFFFF_FFFF) if ends else None
+    found = (last, address.sixtofour, *(address.teredo or ()))
+    return tuple(each for each in found if each is not None)
+
+
+def _is_isatap(address: IPv6Address) -> bool:
+    return int(address) >> 32 & 0xFDFF_FFFF == 0x5EFE
 
 
 class Addresses:
@@ -181,7 +200,9 @@ class Addresses:
             address = address.ipv4_mapped
         if is_public(address) or any(address in network for network in self._networks):
             return True
-        return host in self._names and not any(address in network for network in _LOCAL_LINKS)
+        reached = (address, *_within(address))
+        links = (network for network in _LOCAL_LINKS if any(one in network for one in reached))
+        return host in self._names and not any(links)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC

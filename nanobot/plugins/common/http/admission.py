@@ -60,14 +60,16 @@ class Admission:
 
     def client(self, request: web.Request) -> str:
         """The address of the client."""
-        forwarded = request.headers.get("X-Forwarded-For", "")
+        # A proxy may add a line of its own behind those that the client sent.
+        forwarded = ",".join(request.headers.getall("X-Forwarded-For", ()))
         return client_of(request.remote or "", forwarded, self._settings.trusted_proxies)
 
     def is_secure(self, request: web.Request) -> bool:
         """Whether the browser's connection is encrypted, as reported by a trusted proxy."""
         if not self._from_proxy(request):
             return False
-        return request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+        told = ",".join(request.headers.getall("X-Forwarded-Proto", ()))
+        return told.rpartition(",")[2].strip().lower() == "https"
 
     def _from_proxy(self, request: web.Request) -> bool:
         return (request.remote or "") in self._settings.trusted_proxies

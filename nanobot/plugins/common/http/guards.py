@@ -51,12 +51,24 @@ def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
 
 def client_of(peer: str, forwarded_for: str, proxies: Collection[str]) -> str:
     """The address of the client: the peer's, or the last one reported by trusted proxies that is
-    not a trusted proxy itself.
+    not a trusted proxy itself; of an address in IPv6, the network.
     """
     hops = [hop.strip() for hop in forwarded_for.split(",") if hop.strip()]
     while peer in proxies and hops:
         peer = hops.pop()
-    return peer[:64]
+    return _household(peer)[:64]
+
+
+def _household(peer: str) -> str:
+    """The address as far as it tells clients apart: the owner of one in IPv6 has the 2**64 of its
+    network."""
+    try:
+        address = ipaddress.IPv6Address(peer)
+    except ValueError:
+        return peer
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.IPv6Network((address, 64), strict=False))
 
 
 def _named(host: str, hosts: Collection[str]) -> bool:
