@@ -17,8 +17,8 @@ import pytest
 
 from nanobot import labels
 from nanobot.errors import ToolError
-from nanobot.labels import Label, Privacy, Speaker
-from nanobot.messages import Address, Role
+from nanobot.labels import UNKNOWN, Label, Privacy, Speaker
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.plugins.approvals.ask_user import ask_tool
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
@@ -32,10 +32,12 @@ from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.session.entries import Body, PostEntry, ToolResultEntry, UserEntry
 from nanobot.session.labelling import label_of
 from nanobot.session.run_types import TaskResult
+from nanobot.store.journal import quotes
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER
+from nanobot.text import Spans
 from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
@@ -210,6 +212,21 @@ async def test_a_quoted_answer_to_a_command_may_repeat_what_anybody_wrote() -> N
             assert label_of(bodies(bot, UserEntry)[-1]).tainted is tainted
             await bot.channel.push("/new")
             await bot.channel.pop()
+
+
+@pytest.mark.parametrize("kind", OutboundKind)
+@pytest.mark.parametrize("own", [None, (), ((0, 3),)])
+def test_a_message_without_a_label_is_quoted_as_what_it_may_be(
+    kind: OutboundKind, own: Spans | None
+) -> None:
+    """Drafts, answers to commands and questions may repeat anything; a post is of an owner."""
+    message = OutboundMessage(
+        address=Address("fake", "1"), text="The word is owl.", key="k", kind=kind, own=own
+    )
+    expected = kind is not OutboundKind.POST and (kind, own) != (OutboundKind.NOTICE, None)
+    assert (quotes.label_of(message) == UNKNOWN) is expected
+    labelled = msgspec.structs.replace(message, label=OWNERS.encoded())
+    assert quotes.label_of(labelled) == OWNERS
 
 
 @operation("shown", reads=True)
@@ -439,13 +456,12 @@ NOT_LABELLED = {
     "channels.sender": "its own words",
     "session.said": "its label is not known: see quotes",
     "store.journal.admission": "its own words",
-    "store.journal.runs": "its own words",
+    "store.journal.runs": "a draft: see quotes",
     "plugins.approvals.question": "the one that still waits: its own words",
     "plugins.evals.nightly": "its own words and names of cases",
-    "plugins.jobs.store.notices": "its label is not known: see quotes",
-    "plugins.pairing.pairing": "its label is not known: see quotes",
+    "plugins.pairing.pairing": "its own words",
     "plugins.pairing.store.pairings": "its own words",
-    "plugins.pairing.store.questions": "its label is not known: see quotes",
+    "plugins.pairing.store.questions": "its own words, where no name is in them",
     "plugins.quarantine.store.telling": "its own words",
     "plugins.tasks.deadlines": "its own words",
     "plugins.troubles.store": "its own words",

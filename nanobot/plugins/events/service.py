@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import msgspec
 from loguru import logger
@@ -24,6 +24,7 @@ from nanobot.plugins.events.store import SqlChatReaders
 from nanobot.plugins.events.trigger import Events
 from nanobot.store.opening import Store
 from nanobot.system import Zone
+from nanobot.tools.redact import Redactor
 
 
 def fits(config: Config) -> list[Finding]:
@@ -46,7 +47,12 @@ def check_chat(config: Config) -> None:
 
 
 def triggers(
-    settings: EventsSettings, config: Config, jobs: JobService, zone: Zone, store: Store
+    settings: EventsSettings,
+    config: Config,
+    jobs: JobService,
+    zone: Zone,
+    store: Store,
+    redact: Redactor,
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """The trigger for machine events. Untrusted text has a separate plan and session."""
     sensors, lacking = sensors_of(settings)
@@ -67,7 +73,7 @@ def triggers(
     channel = config.channels.get(plan.address.channel)
     owners = () if channel is None else channel.owners
     from_outside, from_here = (
-        _EventPublisher(jobs, origin, chats, owners) for origin in (outside, plan)
+        _EventPublisher(jobs, origin, chats, owners, redact) for origin in (outside, plan)
     )
     trigger_state = SqlTriggerState(store.database, store.writer)
     events = Events(sensors, options, trigger_state, store.writer.clock, from_outside)
@@ -76,12 +82,19 @@ def triggers(
 
 class _EventPublisher:
     """Publishes machine events. If only an owner or no one reads the answer, the run uses the
-    owners' memory, because the machine is theirs.
+    owners' memory, because the machine is theirs. `redact` removes known secrets, which may be in a
+    log.
     """
 
     def __init__(
-        self, jobs: JobService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]
+        self,
+        jobs: JobService,
+        plan: Plan,
+        chats: SqlChatReaders,
+        owners: Collection[str],
+        redact: Callable[[str], str],
     ) -> None:
+        self._redact = redact
         self._jobs = jobs
         self._plan = plan
         self._chats = chats
@@ -94,4 +107,4 @@ class _EventPublisher:
             plan.options, private=private or await self._chats.alone(to)
         )
         publisher = self._jobs.publisher(msgspec.structs.replace(plan, options=options))
-        return await publisher.publish(text, key=key)
+        return await publisher.publish(self._redact(text), key=key)

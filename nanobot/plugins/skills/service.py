@@ -11,6 +11,7 @@ from typing import Any
 from nanobot.agent.prompt import LastParts, PromptAddition
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.skills.parts import SkillParts
 from nanobot.plugins.skills.settings import SkillsSettings
 from nanobot.plugins.skills.shown import PromptSkills
@@ -34,9 +35,9 @@ def objects(
     return {Skills: skills}
 
 
-def tools(skills: Skills) -> list[AnyTool]:
+def tools(skills: Skills, taint: TaintedFiles) -> list[AnyTool]:
     """The tool that opens them."""
-    return [skill_tool(skills)]
+    return [skill_tool(skills, taint)]
 
 
 def prompt(skills: Skills) -> PromptAddition:

@@ -8,9 +8,11 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import NanobotError, ToolError
-from nanobot.plugins.skills.skills import Skills
+from nanobot.labels import NOTHING, Label
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.skills.skills import Skill, Skills
 from nanobot.text import MAX_RESULT_CHARS, quoted
-from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
 _ROOM = MAX_RESULT_CHARS - 200
 
@@ -34,8 +36,17 @@ def _page(text: str, offset: int) -> str:
     return f"{rest[:end]}\n[it goes on: read the rest with offset={offset + end}]"
 
 
-def skill_tool(skills: Skills) -> Tool[OpenSkill]:
-    """skill, for owners and members: a skill's page, or another file of its folder."""
+async def _label_of(skill: Skill, args: OpenSkill, taint: TaintedFiles) -> Label:
+    """Whose words a file of a skill has."""
+    if skill.source != "workspace":
+        return NOTHING
+    return await taint.label_of_all([f"skills/{skill.name}/{args.file or 'SKILL.md'}"])
+
+
+def skill_tool(skills: Skills, taint: TaintedFiles | None = None) -> Tool[OpenSkill]:
+    """skill, for owners and members: a skill's page, or another file of its folder. `taint` tells
+    which files of the workspace have content from outside.
+    """
 
     def read(args: OpenSkill) -> str:
         try:
@@ -55,9 +66,13 @@ def skill_tool(skills: Skills) -> Tool[OpenSkill]:
             notes.append(f"It lies in the workspace: skills/{skill.name}/.")
         return _page("\n".join([skill.body, *(["", *notes] if notes else [])]), args.offset)
 
-    async def run(args: OpenSkill, _: CallContext) -> str:
+    async def run(args: OpenSkill, _: CallContext) -> ToolOutput:
         try:
-            return await asyncio.to_thread(read, args)
+            text = await asyncio.to_thread(read, args)
+            label = (
+                NOTHING if taint is None else await _label_of(skills.named(args.name), args, taint)
+            )
+            return ToolOutput(text, tainted=label.tainted, label=label)
         except OSError as error:
             raise ToolError(f"{quoted(args.name)} cannot be read: {error.strerror}") from error
 

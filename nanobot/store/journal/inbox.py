@@ -290,13 +290,13 @@ def _quoted(connection: Connection, message: InboundMessage) -> Label:
         answer = _answer.decode(body)
     except msgspec.DecodeError:  # its content is unknown
         return UNKNOWN
-    return _label_of_answer(answer)
+    return label_of_answer(answer)
 
 
-def _label_of_answer(answer: OutboundMessage) -> Label:
-    """The label of one of our messages. Answers to commands and questions repeat any stored text,
-    and their labels are known only if they are set."""
-    if answer.label or answer.tainted or answer.kind in (OutboundKind.REPLY, OutboundKind.POST):
+def label_of_answer(answer: OutboundMessage) -> Label:
+    """The label of one of our messages. Answers to commands, questions and drafts repeat any stored
+    text, and their labels are known only if they are set."""
+    if answer.label or answer.tainted or answer.kind is OutboundKind.POST:
         return labels.read(answer.label, tainted=answer.tainted)
     said = sum(end - start for start, end in answer.own_words)
     return NOTHING if said >= len(answer.text) else UNKNOWN

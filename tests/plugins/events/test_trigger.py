@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from nanobot.config.loader import load
 from nanobot.errors import StoreError
+from nanobot.messages import Origin
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.jobs.triggers import Taken
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.events.event_queue import EventOptions, EventQueue
 from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 from nanobot.plugins.events.sensors import INSTALL, prompts_of, sensors_of
+from nanobot.plugins.events.service import triggers
 from nanobot.plugins.events.settings import (
     EventsSettings,
     FilesSettings,
@@ -20,7 +26,11 @@ from nanobot.plugins.events.settings import (
     ProcessSettings,
 )
 from nanobot.plugins.events.trigger import Events
+from nanobot.plugins.jobs.plans import plan_of
+from nanobot.store.opening import contexts, open_store
+from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.testing.machine import ManualClock
+from nanobot.tools.redact import Redactor
 
 
 class Memory:
@@ -236,3 +246,33 @@ def test_what_lacks_a_package_is_left_out_and_named_with_the_remedy() -> None:
         f"events.files.inbox: off, because watchfiles is not installed: {INSTALL}",
     ]
     assert prompts_of(settings) == {"logs.a": "Look."}
+
+
+async def test_a_known_key_in_a_log_is_not_told(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    class Told:
+        def trigger_plan(self, name: str, to: str, origin: Origin, zone: str) -> Plan:
+            return plan_of(name, to, origin, zone)
+
+        def publisher(self, plan: Plan) -> Told:
+            return self
+
+        async def publish(self, text: str, *, key: str = "") -> Taken:
+            told.append(text)
+            return "taken"
+
+    (tmp_path / "config.toml").write_text("")
+    config = load({"NANOBOT_HOME": str(tmp_path)})
+    store = open_store(
+        tmp_path, "", contexts(SystemClock(), RandomIds(), store_hooks()), command="test", crash=""
+    )
+    try:
+        settings = EventsSettings()
+        jobs: Any = Told()
+        redact = Redactor(["a-key-of-the-configuration"])
+        made = triggers(settings, config, jobs, Zone("UTC"), store, redact)
+        await made["events"][1].publish("error: a-key-of-the-configuration is refused")
+    finally:
+        await store.close()
+    assert told == ["error: [secret] is refused"]

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.labels import Speaker, of
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.skills.frontmatter import FrontMatterError, split
 from nanobot.plugins.skills.parts import SKILLS_LIMIT
 from nanobot.plugins.skills.service import parts_of
@@ -291,6 +294,22 @@ async def opened(folder: Path, **arguments: object) -> str:
     tools = ToolRegistry()
     tools.register(skill_tool(Skills(folder)))
     return await tools.execute("skill", json.dumps(arguments), CALL)
+
+
+async def test_a_page_from_outside_taints_whoever_opens_it(tmp_path: Path) -> None:
+    (write(tmp_path) / "oven.md").write_text("Hot.")
+    taint = TaintedFiles(tmp_path, MemoryMarks())
+    await taint.received("skills/bread/oven.md", of(Speaker.PASSED_ON))
+    tools = ToolRegistry()
+    tools.register(skill_tool(Skills(tmp_path), taint))
+    for arguments, tainted in (
+        ({"name": "bread"}, False),
+        ({"name": "bread", "file": "oven.md"}, True),
+        ({"name": "weather"}, False),
+    ):
+        output = await tools.perform("skill", json.dumps(arguments), CALL)
+        assert output.tainted is tainted, arguments
+        assert output.label.tainted is tainted, arguments
 
 
 async def test_the_tool_opens_a_page_and_its_other_files(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ import msgspec
 import sqlalchemy as sa
 from loguru import logger
 
+from nanobot import labels
+from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
@@ -32,7 +35,7 @@ _LOOKED_AT = 5_000
 _LOOKED_AT_OF_OWNERS = 200
 
 _NOTICES = Prepared(
-    sa.select(_j.c.id, _j.c.name, _j.c.owner, _j.c.channel, _j.c.chat_id, _j.c.reason)
+    sa.select(*(_j.c.id, _j.c.name, _j.c.owner, _j.c.channel, _j.c.chat_id, _j.c.reason, _j.c.body))
     .where(job_tables.JOB_NOTICE)
     .order_by(_j.c.id)
     .limit(_AT_ONCE)
@@ -92,7 +95,7 @@ def tell(effects: Effects) -> bool:
         done = sa.update(_j).where(_j.c.id.in_([row.id for row in jobs]))
         effects.unit.execute(done.values(notice_due=False))
         with effects.contained(f"notice to {owner}") as (own, _):
-            _notify(own, owner, Address(channel, chat), _text(jobs, reason))
+            _notify(own, owner, Address(channel, chat), _text(jobs, reason), _label_of(jobs))
     return len(rows) == _AT_ONCE
 
 
@@ -112,7 +115,19 @@ def _text(jobs: Sequence[Any], reason: Sentence) -> Sentence:
     )
 
 
-def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
+def _label_of(jobs: Sequence[Any]) -> Label:
+    """Whose words the names of jobs are."""
+    return labels.joined(map(_spoken, jobs))
+
+
+def _spoken(row: Any) -> Label:
+    try:
+        return msgspec.json.decode(row.body, type=Plan).spoken
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return labels.UNKNOWN
+
+
+def _notify(effects: Effects, owner: str, chat: Address, text: str, label: Label) -> None:
     place = _place(effects.unit, owner, chat)
     if place is None:
         logger.warning("{} has no chat in which to be told: {}", owner or "nobody", text)
@@ -124,6 +139,8 @@ def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
         kind=OutboundKind.NOTICE,
         key=PAUSED.of(effects.unit.writer.ids.run_id()),
         requested=True,
+        tainted=label.tainted,
+        label=label.encoded(),
     )
     outbox.post(effects.unit, session_key, message)
     effects.owes.append(address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.addresses import session_at
+from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store import access_tables
 from nanobot.plugins.common.store.owners import chats_of_approvers
@@ -18,6 +19,7 @@ MAX_TOLD = 3
 are more.
 """
 
+_STRANGER = of(Speaker.OUTSIDE, privacy=Privacy.CONVERSATION)
 _p = access_tables.pairings
 
 
@@ -50,6 +52,8 @@ def _question(request: PairingRequest, view: PairingView, to: Address) -> Outbou
             Choice("As guest", f"/pair approve {request.code} role=guest"),
             Choice("Refuse", f"/pair revoke {view.who}"),
         ),
+        tainted=True,
+        label=_STRANGER.encoded(),
     )
 
 
