@@ -53,7 +53,7 @@ async def test_a_change_of_language_asks_the_gateway_again(house: House) -> None
 
 async def test_all_settings_are_told_in_chinese(house: House) -> None:
     async with in_chinese(house, "settings/keys") as page:
-        keys = page.locator(".keys li")
+        keys = page.locator(".keylist li")
         await expect(keys.filter(has_text="agent.name")).to_contain_text("助手的自称")
         await expect(keys.filter(has_text="evals.nightly")).to_contain_text(
             "每天运行全部用例的时间"

@@ -314,7 +314,7 @@ async def test_a_setting_takes_effect_at_once_or_says_that_it_waits(house: House
 async def test_a_wrong_value_is_told_at_its_field(house: House) -> None:
     async with house.looking("settings/keys") as page:
         await page.get_by_label("Search the settings").fill("max_tokens")
-        row = page.locator(".keys li", has=page.get_by_label("agent.max_tokens"))
+        row = page.locator(".keylist li", has=page.get_by_label("agent.max_tokens"))
         await expect(row).to_contain_text("Longest answer of one model call.")
         await expect(row).to_contain_text("tokens · 1 to 1,000,000 · usually 4096")
         await row.get_by_label("agent.max_tokens").fill("0")
@@ -323,7 +323,7 @@ async def test_a_wrong_value_is_told_at_its_field(house: House) -> None:
         await page.get_by_label("Search the settings").fill("quiet.quiet_from")
         await page.get_by_label("quiet.quiet_from").fill("25:99")
         await page.get_by_role("button", name="Save").click()
-        await expect(page.locator(".keys li [role=alert]")).to_contain_text("quiet")
+        await expect(page.locator(".keylist li [role=alert]")).to_contain_text("quiet")
         house.complaints.clear()  # browsers note what is refused
     assert "25:99" not in (house.world.home / "config.toml").read_text("utf-8")
 

@@ -245,7 +245,16 @@ export const read = (name, ...given) => got(pathOf(name), ...given);
  * @param {Given<Changes[N]["takes"]>} given
  * @returns {Promise<Changes[N]["gives"]>}
  */
-export const change = (name, ...given) => posted(pathOf(name), given[0] ?? {});
+export async function change(name, ...given) {
+  const gives = await posted(pathOf(name), given[0] ?? {});
+  if (!UNSEEN.includes(name)) siblings.postMessage(name);
+  return gives;
+}
+
+/** Other pages of this browser are told that something was changed. */
+export const siblings = new BroadcastChannel("nanobot");
+/** @type {string[]} what no other tab shows, or what only reads */
+const UNSEEN = ["model", "sessions mark-read"];
 
 /** Learn who asks; whether anybody may. Of whom the gateway says nothing now, it may say later. */
 export async function known() {

@@ -3,7 +3,7 @@
  * full.
  */
 
-import { access, known, may, read, socketUrl } from "./api.js";
+import { access, known, may, read, siblings, socketUrl } from "./api.js";
 import { language } from "./i18n.js";
 import { signal } from "./lib.js";
 
@@ -95,6 +95,9 @@ function note() {
 /** Hear of all conversations from now on. */
 export function follow() {
   followed.set(ALL, { after: "", hear: note });
+  // No conversation tells of a job or a token that was added: another tab does, or it is looked up.
+  siblings.addEventListener("message", note);
+  document.addEventListener("visibilitychange", () => document.hidden || note());
   note();
   connect();
 }

@@ -55,7 +55,7 @@ export function Missing({ error }) {
   };
   const [why, name] = outdated.value
     ? [t("nanobot was renewed; this page is of the version before."), t("Reload")]
-    : [said(error), t("Try again")];
+    : [access.value === "away" ? t("The gateway does not answer.") : said(error), t("Try again")];
   return html`<${Refused} why=${why} again=${again} name=${name} />`;
 }
 

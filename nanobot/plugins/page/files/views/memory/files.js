@@ -4,6 +4,7 @@ import { change, read } from "../../api.js";
 import { size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
+import { changed } from "../../live.js";
 import { Button, complain, Fetched, useFetched, When } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
@@ -95,7 +96,7 @@ function Editor({ name, onSaved }) {
 
 /** @param {{ name: string }} props */
 export function Files({ name }) {
-  const files = useFetched((signal) => read("prompts list", {}, { signal }), []);
+  const files = useFetched((signal) => read("prompts list", {}, { signal }), [changed.value]);
   return html`
     <div class="files-view">
       <${Fetched} of=${files}>

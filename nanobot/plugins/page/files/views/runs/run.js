@@ -106,7 +106,12 @@ const WORDED = ["verdict", "decision", "prompt_variant"];
 function plain(name, value) {
   if (typeof value !== "string") return JSON.stringify(value);
   if (/^[0-9a-f]{64}$/.test(value)) return `${value.slice(0, 12)}…`;
-  return WORDED.includes(name) ? value.split("+").map((word) => t(word)).join("+") : value;
+  return WORDED.includes(name)
+    ? value
+        .split("+")
+        .map((word) => t(word))
+        .join("+")
+    : value;
 }
 
 /** The fields of an entry that has no form of its own. @param {object} body */

@@ -3,6 +3,7 @@
 import { change, may, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
+import { changed } from "../../live.js";
 import { end } from "../../notified.js";
 import { Button, Fetched, Unreadable, useFetched, When } from "../../parts/basics.js";
 import { Field, valueOf } from "../../parts/dialog.js";
@@ -47,7 +48,7 @@ export function Access() {
 
 /** Who else may use it, and how somebody is let in. */
 function Others() {
-  const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), []);
+  const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), [changed.value]);
   const [values, setValues] = useState({ name: "", role: ROLES[0], days: 90 });
   const [made, setMade] = useState(/** @type {{ token: string } | null} */ (null));
   const put = (/** @type {keyof typeof values} */ name) => (/** @type {FormEvent} */ event) =>

@@ -249,7 +249,7 @@ export function Keys() {
           return byTable(wanted).map(([table, rows]) => html`
             <section key=${table}>
               <h2>${headingOf(table)}</h2>
-              <ul class="card flush keys">
+              <ul class="card flush keylist">
                 ${rows.map((setting) => html`
                   <${Row} key=${setting.key} setting=${setting} again=${all.again} />
                 `)}

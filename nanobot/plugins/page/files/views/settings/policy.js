@@ -3,6 +3,7 @@
 import { change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html } from "../../lib.js";
+import { changed } from "../../live.js";
 import { Added } from "../../parts/added.js";
 import { Button, Fetched, Unreadable, useFetched, When } from "../../parts/basics.js";
 import { Off } from "../../parts/off.js";
@@ -15,7 +16,7 @@ export function Policy() {
 }
 
 function Permissions() {
-  const rules = useFetched((signal) => read("policy rules", {}, { signal }), []);
+  const rules = useFetched((signal) => read("policy rules", {}, { signal }), [changed.value]);
   const forget = (/** @type {number} */ id) => async () => (
     await change("policy forget", { id }),
     rules.again()
