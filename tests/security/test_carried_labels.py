@@ -32,7 +32,7 @@ from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.session.entries import Body, PostEntry, ToolResultEntry, UserEntry
 from nanobot.session.labelling import label_of
 from nanobot.session.run_types import TaskResult
-from nanobot.store.journal import quotes
+from nanobot.store.journal import inbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider, asks_for
@@ -224,9 +224,9 @@ def test_a_message_without_a_label_is_quoted_as_what_it_may_be(
         address=Address("fake", "1"), text="The word is owl.", key="k", kind=kind, own=own
     )
     expected = kind is not OutboundKind.POST and (kind, own) != (OutboundKind.NOTICE, None)
-    assert (quotes.label_of(message) == UNKNOWN) is expected
+    assert (inbox.label_of_answer(message) == UNKNOWN) is expected
     labelled = msgspec.structs.replace(message, label=OWNERS.encoded())
-    assert quotes.label_of(labelled) == OWNERS
+    assert inbox.label_of_answer(labelled) == OWNERS
 
 
 @operation("shown", reads=True)

@@ -18,6 +18,7 @@ from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
+from tests.store.test_jobs import add, plan
 from tests.stored import counts_of, look_through
 
 OTHER = "telegram:2"
@@ -226,3 +227,13 @@ async def test_a_background_run_is_moved_aside_with_the_request_that_cannot_be_r
     await guarded.guard._sweeper.all(logs=False)
     assert await guarded.aside() == [("tasks", "report", "moved")]
     assert await home.rows("SELECT id FROM runs") == []
+
+
+async def test_a_job_whose_plan_cannot_be_read_stays_in_its_list(guarded: Guarded) -> None:
+    """Its owner can see and remove it; what acts on it refuses it."""
+    home = guarded.home
+    await add(home, plan(home))
+    await home.execute("UPDATE jobs SET body = :body", body=b"}{")
+    await guarded.guard._sweeper.all(logs=False)
+    assert await guarded.aside() == []
+    assert await home.column("SELECT name FROM jobs") == ["look"]
