@@ -39,11 +39,9 @@ class Propagator(Protocol):
         """What to keep of an incoming request; `headers` have lower-case names. `trusted`: an owner
         sent it. It is stored with the message, so it must be short.
         """
-        ...
 
     def sent(self, step: Step) -> Headers:
         """The headers for the requests of a step, with lower-case names."""
-        ...
 
 
 class Propagation:
@@ -72,11 +70,9 @@ class Sending(Protocol):
 
     def headers(self, key: str | None) -> Headers:
         """The headers for a request."""
-        ...
 
     def started(self, key: str | None) -> str:
         """What a run keeps that is started there; as `Propagator.received`."""
-        ...
 
 
 _RECEIVED: ContextVar[str] = ContextVar("_RECEIVED", default="")

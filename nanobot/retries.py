@@ -43,7 +43,6 @@ class Sleeper(Protocol):
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: str) -> T:

@@ -26,11 +26,9 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds that never go back."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 async def supervised(name: str, work: Work, clock: Clock) -> None:

@@ -19,7 +19,6 @@ class Prompts(Protocol):
     ) -> PromptSnapshot:
         """The prompt for a model in a conversation of that scope. `private`: only an owner reads
         the chat. Raises StoreError."""
-        ...
 
 
 class Summarizing(Protocol):
@@ -30,7 +29,6 @@ class Summarizing(Protocol):
     ) -> None:
         """Log a summary of what the model sees up to entry `upto`, if one can be made. Raises
         OverBudget."""
-        ...
 
 
 def prompt_variant(profile: ModelProfile, role: Role, *, private: bool, scope: str = OWNER) -> str:

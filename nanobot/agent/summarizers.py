@@ -16,7 +16,6 @@ class Summaries(Protocol):
 
     def keeping(self, lasting: LastingFacts | None) -> Summarizing:
         """What summarizes, and keeps the lasting facts that it finds; None: it looks for none."""
-        ...
 
 
 SUMMARIES: Interface[Callable[[Clock], Summaries]] = Interface("summaries")

@@ -45,7 +45,6 @@ class Receipts(Protocol):
     async def of(self, message: OutboundMessage) -> str:
         """The delivery result of a message as text; "" if it is still open. Raises ToolError if the
         message will not arrive."""
-        ...
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):

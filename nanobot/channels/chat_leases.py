@@ -18,11 +18,9 @@ class Served(Protocol):
 
     async def work(self, *, speaks: bool = True, receives: bool = True) -> None:
         """Send to its chats, receive from its platform, or both, until cancelled."""
-        ...
 
     def standby(self) -> None:
         """Another process receives for it."""
-        ...
 
 
 class ChatLeases:

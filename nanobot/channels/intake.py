@@ -48,23 +48,18 @@ class Host(Protocol):
 
     def alive(self) -> None:
         """The platform responded."""
-        ...
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal, now or already before; its sender has that role."""
-        ...
 
     def drafted(self, address: Address) -> str:
         """The draft of an answer shown in that chat, "" if there is none."""
-        ...
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether a person in that chat can get messages that no one else sees."""
-        ...
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
         """Whether a message was sent after one of ours; see ports.Ordering."""
-        ...
 
 
 class ChannelIntake:

@@ -19,23 +19,19 @@ class Commands(Protocol):
 
     def knows(self, text: str) -> bool:
         """Whether the text is a command."""
-        ...
 
     def unknown(self, text: str) -> str:
         """The answer to an unknown command; empty for ordinary text."""
-        ...
 
     async def settled(
         self, said: Said, order: Order = ..., waiting: Waiting = ...
     ) -> Admission | None:
         """A command, or a decision on something that was asked, with its answer. None for a message
         that waits for a run."""
-        ...
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """Decide what was asked in the message that a person reacted to, if the reaction is a clear
         yes or no."""
-        ...
 
 
 class Reception(msgspec.Struct, frozen=True, kw_only=True):

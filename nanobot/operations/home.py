@@ -64,9 +64,7 @@ class LiveChanges(Protocol):
     def check(self, new: Config) -> None:
         """Raises ConfigError for a configuration that could not be applied, before it is
         written."""
-        ...
 
     async def apply(self, written: ChangedSettings) -> ChangedSettings:
         """Read the configuration again and apply what can be applied at once. Returns the written
         keys with the effects of their changes."""
-        ...

@@ -93,11 +93,9 @@ class OperationContext(Protocol):
 
     def of(self, kind: type[T]) -> T:
         """What plugins are offered of that type. Raises PluginBroken if there is none."""
-        ...
 
     def offered(self, kind: type[T]) -> T | None:
         """The same, or None if there is none."""
-        ...
 
 
 class _Named(msgspec.Struct, frozen=True):

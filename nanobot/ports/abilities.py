@@ -38,7 +38,6 @@ class Probing(Protocol):
     async def probe(self) -> None:
         """Return when the platform has responded in its own format, even with a refusal. Changes
         nothing there. Raises ChannelDown if there was no usable response."""
-        ...
 
 
 @runtime_checkable
@@ -49,7 +48,6 @@ class Ordering(Protocol):
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
         """Whether a message was sent after ours with that id, which this machine knew of at
         `shown_at` (unix seconds); None if these two cannot be compared."""
-        ...
 
 
 @runtime_checkable
@@ -60,7 +58,6 @@ class Editing(Protocol):
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message of ours; identical content is no error. Raises as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -69,7 +66,6 @@ class Deleting(Protocol):
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message of ours. Raises as `send`: Refused if it is gone or not deletable."""
-        ...
 
 
 @runtime_checkable
@@ -78,12 +74,10 @@ class Drafting(Protocol):
 
     def drafts(self, address: Address) -> bool:
         """Whether that chat has drafts: False after one was refused there permanently."""
-        ...
 
     async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
         """Replace the draft of the message with that key; an empty part means that nothing is
         written yet. Raises as `send`; Refused if it is not possible there."""
-        ...
 
 
 @runtime_checkable
@@ -92,12 +86,10 @@ class Confiding(Protocol):
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether that works there: not in a private chat, or after a permanent refusal."""
-        ...
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
         """Send a part that only this person sees; returns its message id, for `edit`. Raises as
         `send`; after Refused the part is sent to all."""
-        ...
 
 
 @runtime_checkable
@@ -107,19 +99,16 @@ class Streaming(Protocol):
 
     def streams(self, address: Address) -> bool:
         """Whether messages can grow there, as far as is known: False after a refusal."""
-        ...
 
     async def start(
         self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
     ) -> str:
         """Start a message with these steps, `part` being its text; returns its id, as `find` would
         for that part. Raises as `send`; Refused if it is not possible there."""
-        ...
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
         """Show these steps, which begin with those already shown. Raises NotSent if none was added
         and a retry may work; Refused if it can now only be edited."""
-        ...
 
 
 @runtime_checkable
@@ -128,7 +117,6 @@ class Telling(Protocol):
 
     async def tell(self, address: Address, doing: str) -> None:
         """Show it ("exec: ls") for as long as `typing` would; the host ignores errors."""
-        ...
 
 
 @runtime_checkable
@@ -138,7 +126,6 @@ class Fetching(Protocol):
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
         """The content behind `attachment.ref`, at most `limit` bytes. Raises Refused, with a reason
         for the person, if it will never be available, and ChannelDown if it may be later."""
-        ...
 
 
 @runtime_checkable
@@ -148,7 +135,6 @@ class Filing(Protocol):
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send `part.file` with the caption `part.text`; returns the message id. Raises
         as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -158,14 +144,12 @@ class Albums(Protocol):
     def together(self, files: Sequence[Attachment]) -> int:
         """How many of these files, from the first on, fit into one message: at least 1. Pure,
         except for formats that the platform refused."""
-        ...
 
     async def send_album(
         self, address: Address, part: OutboundPart, contents: Sequence[bytes]
     ) -> str:
         """Send the part's files as one message; returns its first id. Raises as `send`; Refused
         means that nothing was sent, and each file is then sent as a separate part."""
-        ...
 
 
 @runtime_checkable
@@ -174,7 +158,6 @@ class Reacting(Protocol):
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Replace our reaction to a message; the host ignores errors."""
-        ...
 
 
 @runtime_checkable
@@ -183,7 +166,6 @@ class Recalling(Protocol):
 
     async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
         """The current reactions, each in the form in which it would arrive. Raises as `find`."""
-        ...
 
 
 @runtime_checkable
@@ -192,7 +174,6 @@ class Commanding(Protocol):
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Set the menu. Raises ChannelError, which the host logs."""
-        ...
 
 
 @runtime_checkable
@@ -201,8 +182,6 @@ class CommandingByChat(Protocol):
 
     async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
         """Set the menu of that chat; an empty one restores the default. Raises ChannelError."""
-        ...
 
     async def register_in_groups(self, commands: Sequence[MenuCommand]) -> None:
         """Set the menu of all groups. Raises ChannelError."""
-        ...

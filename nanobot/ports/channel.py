@@ -75,11 +75,9 @@ class Intake(Protocol):
         `cursor`, at every start. After a change, messages of the earlier identity no longer count
         as known, and its cursor is kept for its return. An adapter without an identity skips this.
         """
-        ...
 
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch, also of earlier processes; None at first."""
-        ...
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         """Commit the messages and the cursor in one transaction.
@@ -88,28 +86,23 @@ class Intake(Protocol):
         their dedupe_key; of reactions only their decision is stored. If this raises, nothing of the
         batch was stored.
         """
-        ...
 
     async def chats(self) -> list[Address]:
         """Every chat of this channel with admitted messages, the latest first: where to look for
         messages sent while no process was receiving."""
-        ...
 
     def in_order(self, history: History) -> CatchUp:
         """For platforms with a readable history: look up missed messages, hold live messages until
         those are committed, and move the cursor. Messages are committed with `admit`."""
-        ...
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         """The chat's id on the platform is now `new_chat_id`. This is on disk when it returns.
         Messages from there then belong to the known chat (its session, jobs, rules and settings),
         and its outgoing messages go there. Repeating it has no effect. Call it before admitting the
         first message with the new id; the adapter continues to use the platform's ids."""
-        ...
 
     def alive(self) -> None:
         """The platform has just responded (a poll, a heartbeat). The first call means: up."""
-        ...
 
 
 class Channel(Protocol):
@@ -123,12 +116,10 @@ class Channel(Protocol):
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. Raises BadCredentials (final) or ChannelDown (restart)."""
-        ...
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts in order, within the platform's limits, none empty; loses no text. Pure, except
         for formats that the chat refused (FormRefused)."""
-        ...
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the platform's message id. `plain`: `part.text`, unformatted.
@@ -137,7 +128,6 @@ class Channel(Protocol):
         error status means that nothing was applied only if the platform's own API replied, in its
         own format: a proxy's reply (502, 504, a page of HTML) is OutcomeUnknown.
         """
-        ...
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message id of a part with an unknown outcome; None if it was certainly not applied.
@@ -146,12 +136,9 @@ class Channel(Protocol):
         earlier message is a different one. Raises Uncertain if the platform cannot tell, and as
         `send` if it could not be asked.
         """
-        ...
 
     async def typing(self, address: Address) -> None:
         """Show that an answer is being written; the host ignores errors."""
-        ...
 
     async def close(self) -> None:
         """Close connections. No method is called after this."""
-        ...

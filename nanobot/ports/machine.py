@@ -10,15 +10,12 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Unix seconds."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that never go back, for durations."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 class Ids(Protocol):
@@ -26,11 +23,9 @@ class Ids(Protocol):
 
     def run_id(self) -> str:
         """Permanently unique; sorts by time of creation."""
-        ...
 
     def salt(self) -> bytes:
         """16 random bytes."""
-        ...
 
 
 class BlobReader(Protocol):
@@ -38,4 +33,3 @@ class BlobReader(Protocol):
 
     async def read(self, digest: str) -> bytes:
         """The content with this sha256 (`Attachment.blob`). Raises BlobMissing."""
-        ...

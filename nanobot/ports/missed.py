@@ -25,29 +25,23 @@ class History(Protocol):
     @property
     def per_second(self) -> int:
         """How much positions grow each second."""
-        ...
 
     @property
     def hours(self) -> float:
         """How far back a look-up goes at most."""
-        ...
 
     async def now(self) -> int:
         """The position of a message sent now, by the platform's clock."""
-        ...
 
     def cursor(self, latest: int, first: int) -> str:
         """Encode both positions as text."""
-        ...
 
     def positions(self, cursor: str) -> tuple[int, int] | None:
         """Decode them; None if the text is not a cursor."""
-        ...
 
     async def missed(self, place: Address, since: int) -> Missed:
         """The messages in a chat or thread after that position. Raises ChannelDown if the platform
         does not respond; an unreadable place has none."""
-        ...
 
 
 class CatchUp(Protocol):
@@ -59,32 +53,25 @@ class CatchUp(Protocol):
     async def begin(self) -> bool:
         """Read the stored cursor. False at the very first start: earlier messages are not looked
         up, and the current position is stored."""
-        ...
 
     async def look_back(self, places: Iterable[Address]) -> None:
         """Messages may have been missed: look up each of these places."""
-        ...
 
     async def run(self) -> None:
         """Look up until cancelled, first the places where live messages wait."""
-        ...
 
     async def take(
         self, message: InboundMessage, at: int = 0, done: Callable[[], None] = lambda: None
     ) -> None:
         """Commit a live message at position `at` (0: none), or hold it until earlier missed
         messages are committed. `done` is called when it is on disk."""
-        ...
 
     async def admit(self, message: InboundMessage, at: int = 0) -> None:
         """Commit a message that is in no history (a press, a reaction) without waiting."""
-        ...
 
     def passed(self, at: int) -> None:
         """A message at this position is not for the assistant; the cursor may move past it."""
-        ...
 
     @property
     def settled(self) -> bool:
         """Whether no look-up is active and no message is held."""
-        ...

@@ -40,11 +40,9 @@ class Receiving(Protocol):
     def reached_at(self, url: str) -> None:
         """The public URL of /channels/NAME; "" if none is configured. Called before `run`, unless
         this gateway takes no requests: nothing can be pressed then, so choices are words."""
-        ...
 
     async def receive(self, request: PlatformRequest, intake: Intake) -> PlatformReply:
         """Check the signature, commit the request's messages, and only then return the reply that
         acknowledges them. Requests are handled one after another, in the order of arrival. Let
         errors of `intake.admit` pass: the platform is told to deliver again later, and a repeat is
         dropped by its dedupe_key."""
-        ...

@@ -67,4 +67,3 @@ class SelfChecking(Protocol):
 
         Raises BadCredentials or ChannelDown.
         """
-        ...

@@ -221,11 +221,9 @@ class LLMProvider(Protocol):
 
     def profile(self, model: str) -> ModelProfile:
         """The model's capabilities; never makes a network call."""
-        ...
 
     def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Start a call."""
-        ...
 
     async def chat(self, request: ModelRequest) -> Completion:
         """The whole answer of one call, for callers that do not stream."""
@@ -239,7 +237,6 @@ class LLMProvider(Protocol):
 
     async def close(self) -> None:
         """Release all resources."""
-        ...
 
 
 class Models(Protocol):
@@ -247,4 +244,3 @@ class Models(Protocol):
 
     async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
         """The model with that label, or the configured one. Raises ModelError or ConfigError."""
-        ...

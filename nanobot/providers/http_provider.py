@@ -60,19 +60,15 @@ class AnswerParser(Protocol):
     @property
     def complete(self) -> bool:
         """Whether the answer is complete."""
-        ...
 
     def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
         """Parse more bytes."""
-        ...
 
     def end(self) -> list[TextDelta | ReasoningDelta]:
         """The body has ended."""
-        ...
 
     def completion(self) -> Completion:
         """The answer. Only after `complete`."""
-        ...
 
 
 class HttpProvider(LLMProvider):

@@ -34,7 +34,6 @@ class WarmingUp(Protocol):
 
     async def warm_up(self) -> None:
         """Prepare now. Raises ModelError."""
-        ...
 
 
 class ProviderRegistry:

@@ -26,31 +26,25 @@ class Contributions(Protocol):
     @property
     def on(self) -> Mapping[str, FoundPlugin]:
         """Those plugins, by name."""
-        ...
 
     @property
     def off(self) -> Mapping[str, Sentence]:
         """Why each other one is off."""
-        ...
 
     @property
     def failures(self) -> Mapping[str, Mapping[str, str]]:
         """Why which field of a plugin failed."""
-        ...
 
     def each(self, field: str, use: Callable[[FoundPlugin, Any], T]) -> list[T]:
         """Call the function in that field of each, and pass its result to `use`, which raises
         PluginBroken for an invalid one. Such a plugin is named, and the others are used."""
-        ...
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
         """The result of the function in a field, which is offered `more` in addition. Raises any
         error of the function."""
-        ...
 
     def failing(self, found: FoundPlugin, field: str) -> AbstractContextManager[None]:
         """Catch a failure while inside, and name the plugin."""
-        ...
 
 
 class Triggers(Protocol):
@@ -59,11 +53,9 @@ class Triggers(Protocol):
     def gather(self) -> None:
         """Ask plugins and packages for theirs, once everything that they may request is offered.
         Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
-        ...
 
     def seen(self) -> Mapping[str, str]:
         """The latest readings of those that watch something, by name."""
-        ...
 
 
 class Offers:

@@ -11,8 +11,6 @@ class PluginTables(Protocol):
 
     async def rows(self, sql: str, **values: Any) -> list[dict[str, Any]]:
         """The rows of a query, each by column name. Raises StoreError."""
-        ...
 
     async def change(self, sql: str, **values: Any) -> int:
         """Execute a statement; returns the number of changed rows. Raises StoreError."""
-        ...

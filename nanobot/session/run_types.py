@@ -46,7 +46,6 @@ class TaskExecution(Protocol):
     @property
     def label(self) -> Label:
         """Who contributed to the request, and how private it is."""
-        ...
 
     def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
         """Report progress to watchers."""

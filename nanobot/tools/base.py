@@ -44,11 +44,9 @@ class Desk(Protocol):
 
     async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
         """Store a file. Raises ToolError if it is empty or too large."""
-        ...
 
     def send(self, text: str, *files: Attachment) -> None:
         """Send a message to the run's chat."""
-        ...
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +175,6 @@ class ResultFilter(Protocol):
         """The result that takes the place of `output`, whose `tainted` says whether it may contain
         content from outside. Its text is complete, without known secrets. If this raises, the call
         fails, so that nothing unfiltered is recorded."""
-        ...
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
@@ -255,4 +252,3 @@ class ToolExecutor(Protocol):
         """The result of a call with validated arguments. Without an executor, it is the result of
         `await tool.run(args, context)`. Raises ToolError for errors that the model can correct.
         """
-        ...

@@ -19,7 +19,6 @@ class Keeper(Protocol):
 
     async def write(self, content: bytes) -> str:
         """Store the content; returns its digest. Raises StoreUnwritable."""
-        ...
 
 
 class CallDesk:

@@ -24,17 +24,14 @@ class StandIn(Protocol):
 
     def knows(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether it has an answer to such a call."""
-        ...
 
     async def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
         """The verdict on a call for which the policy decided `decision`."""
-        ...
 
     async def answered(self, call: ToolCall, context: CallContext) -> ToolOutput | None:
         """The result of a call; None means that the tool runs. Raises ToolError."""
-        ...
 
 
 class ContainedStandIn:

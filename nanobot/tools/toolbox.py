@@ -17,38 +17,29 @@ class Toolbox(Protocol):
     @property
     def asking(self) -> object:
         """The current table `[policy]`, with what plugins add to it."""
-        ...
 
     @property
     def redact(self) -> Callable[[str], str]:
         """Replaces known secrets in a text."""
-        ...
 
     def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
         """The tools listed in a prompt for this role, among those that `may` accepts."""
-        ...
 
     def resolved(self, call: ToolCall) -> ToolCall:
         """The call of the tool itself, where the model reached it through another one."""
-        ...
 
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether a call affects the world."""
-        ...
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether the result of such a call may be untrusted content."""
-        ...
 
     def tool(self, name: str) -> AnyTool | None:
         """The tool itself; None if it does not exist."""
-        ...
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """The policy's verdict on a call."""
-        ...
 
     async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         """Run one call. Errors that the model can correct or must accept are raised as ToolError;
         any other exception is a fault of the tool."""
-        ...

@@ -22,7 +22,6 @@ class Transcriber(Protocol):
 
     async def transcribe(self, audio: bytes, name: str) -> str:
         """The transcript; `name` is the recording's file name. Raises ModelError or ConfigError."""
-        ...
 
 
 class WorkspaceFiles(Protocol):
@@ -36,12 +35,10 @@ class WorkspaceFiles(Protocol):
         returns its path in the workspace. The same file under the same name is stored once, and no
         file is ever overwritten. `outside`: the content is untrusted, and its file is labelled so;
         "" where nothing keeps labels. Raises ToolError."""
-        ...
 
     async def is_outside(self, place: Path, content: bytes) -> bool:
         """Whether a file at this absolute path, with links resolved, may have content from outside,
         by its path or its content."""
-        ...
 
 
 class Received:

@@ -69,11 +69,9 @@ class Commands(Protocol):
 
     def used(self, interaction: Interaction) -> None:
         """One has arrived, and has no answer yet."""
-        ...
 
     def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
         """Its first answer was accepted, or could not be given."""
-        ...
 
 
 class Receiver:

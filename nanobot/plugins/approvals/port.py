@@ -34,21 +34,16 @@ class Approvals(ApprovalRecords, Protocol):
         """Record a person's answer. The first one counts. None: there is no such question. A parked
         run continues with the answer. If its run has continued without it, an approval adds a
         message whose run makes exactly that call first."""
-        ...
 
     async def approval(self, number: int) -> Approval | None:
         """One question."""
-        ...
 
     async def seen(self, number: int, person: str) -> None:
         """Record that a person (`Approver.key`) was shown the whole call."""
-        ...
 
     async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
         """The open question that this message of ours asks, by the platform's id of a message. The
         thread is not compared."""
-        ...
 
     async def forget_rule(self, number: int) -> bool:
         """Revoke a permanent permission. False: there is none with that number."""
-        ...

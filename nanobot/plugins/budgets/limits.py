@@ -335,12 +335,9 @@ class UsageStore(Protocol):
 
     async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
         """Usage since a day, by `day` or by the names of a level, limited to `who`."""
-        ...
 
     async def tokens(self, since: float, until: float) -> int:
         """The tokens of the latest calls, of those that began within these times."""
-        ...
 
     async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
         """The used and reserved amounts of each account on a day."""
-        ...

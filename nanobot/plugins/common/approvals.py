@@ -52,11 +52,9 @@ class ApprovalRecords(Protocol):
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         """Questions of a session ("": of all), in a state ("": any, "open": undecided), newest
         first."""
-        ...
 
     async def rules(self) -> list[RuleView]:
         """The calls that are always allowed, newest first."""
-        ...
 
 
 UNDECIDED: Interface[Callable[[str], int]] = Interface("undecided")

@@ -23,18 +23,14 @@ class Eraser(Protocol):
         The keys of messages that arrived there are kept, so that no platform can deliver them
         again. Raises UsageError while a run is alive there, or if there is no such session.
         """
-        ...
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Permanently remove the payload of an entry, with all copies of it and the entries that
         quote it. Raises UsageError if there is no such entry."""
-        ...
 
     async def finish(self) -> None:
         """Do all that is recorded. Raises StoreError if something newly recorded cannot be removed;
         it is tried again later."""
-        ...
 
     def soon(self) -> None:
         """Something was recorded: do it soon."""
-        ...

@@ -137,7 +137,6 @@ class CurrentMetrics(Protocol):
 
     async def collect(self) -> Sequence[Metric]:
         """All families with their full names, as they are now."""
-        ...
 
 
 class DeliveryReply(Protocol):
@@ -146,17 +145,14 @@ class DeliveryReply(Protocol):
     @property
     def status(self) -> int:
         """202: it is kept, and survives any crash. Of 400 and more: it is refused."""
-        ...
 
     @property
     def body(self) -> Mapping[str, Any]:
         """What is answered; of a refusal, {"error": {"code": ..., "message": ...}}."""
-        ...
 
     @property
     def headers(self) -> Mapping[str, str]:
         """Headers of the answer."""
-        ...
 
 
 class Deliveries(Protocol):
@@ -168,9 +164,7 @@ class Deliveries(Protocol):
 
     def limit(self, name: str) -> int:
         """The largest body that is read for `name`, the last part of the path, in bytes."""
-        ...
 
     async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> DeliveryReply:
         """Take a delivery; `headers` have names in small letters. There may be no such name, which
         must take as long to find out."""
-        ...

@@ -13,4 +13,3 @@ class MessageSearch(Protocol):
         """The sessions with messages that contain all these words, each with a sentence around
         them. `keys` limits the search to these sessions (None: all).
         """
-        ...

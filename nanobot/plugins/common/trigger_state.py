@@ -10,8 +10,6 @@ class TriggerState(Protocol):
 
     async def kept(self, name: str) -> bytes | None:
         """The stored text. Raises StoreError."""
-        ...
 
     async def keep(self, name: str, body: bytes) -> None:
         """Replace the text. It is durable when this returns. Raises StoreError."""
-        ...

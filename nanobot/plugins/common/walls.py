@@ -85,7 +85,6 @@ class Walls(Protocol):
 
     async def probe(self, network: NetworkAccess) -> Sentence | None:
         """None if programs can be started, else the reason in one line. Tested once."""
-        ...
 
     def running(
         self,
@@ -98,24 +97,19 @@ class Walls(Protocol):
     ) -> AbstractAsyncContextManager[SandboxProcess]:
         """A running program for the duration of the context; at the end it is killed with
         everything it has started. Raises ToolError if it cannot be started."""
-        ...
 
     def not_alone(self) -> Sentence | None:
         """Why nothing can protect files where `probe` gives a reason; None if something can."""
-        ...
 
     def alone(self, view: SandboxView) -> AbstractAsyncContextManager[AloneWall]:
         """The wall for such programs, for the duration of the context."""
-        ...
 
     def own_files(self, program: Path, guarded: Collection[Path]) -> list[Path]:
         """The files and folders that a program needs to start, never a folder that contains one of
         `guarded`."""
-        ...
 
     def projects_of(self, script: Path, guarded: Collection[Path]) -> list[Path]:
         """The folder of the project of a script, and packages linked into it from other places."""
-        ...
 
 
 class NoWalls:

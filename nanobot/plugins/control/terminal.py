@@ -26,11 +26,9 @@ class TerminalClient(Protocol):
 
     def tell(self, shown: TerminalMessage) -> None:
         """Show a message without waiting for an acknowledgement."""
-        ...
 
     async def show(self, shown: TerminalMessage) -> bool:
         """Show a message. False: the client left before it acknowledged it."""
-        ...
 
 
 class Terminal:

@@ -38,24 +38,19 @@ class ConversationList(Protocol):
     ) -> list[SessionView]:
         """Pinned conversations first, then the most recently changed; skips the first `skip`.
         Without `messages`, words are looked for in names and titles alone."""
-        ...
 
     async def rename(self, key: str, title: str) -> bool:
         """Set a person's title for a session; "" restores the title from its first message."""
-        ...
 
     async def pin(self, key: str, *, pinned: bool) -> bool:
         """Pin a session to the top of the list, or unpin it."""
-        ...
 
     async def archive(self, key: str, *, archived: bool) -> bool:
         """Hide a session from lists until it gets a new message."""
-        ...
 
     async def mark_read(self, key: str, entry: int | None = None) -> bool:
         """Mark a session as read up to an entry (None: entirely). After all of it is read, nothing
         there waits for a terminal any more, except questions."""
-        ...
 
 
 def listing_of(context: OperationContext) -> ConversationList:

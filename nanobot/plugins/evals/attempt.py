@@ -43,7 +43,6 @@ class Settling(CallAccount, Protocol):
 
     async def settle(self, call: StoreWrite) -> None:
         """The call ended."""
-        ...
 
 
 class MadeCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,6 @@ class Log(Protocol):
 
     async def window(self, session: str, first: int, end: int) -> tuple[Entry, ...]:
         """Entries from `first` up to, but not including, `end`."""
-        ...
 
 
 class Snapshots(Protocol):
@@ -43,7 +42,6 @@ class Snapshots(Protocol):
 
     async def snapshot(self, digest: str) -> PromptSnapshot | None:
         """A stored prompt; None if it is gone."""
-        ...
 
 
 _END = 2**62

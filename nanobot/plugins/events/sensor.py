@@ -44,24 +44,19 @@ class Sensor(Protocol[R, S]):
     @property
     def kind(self) -> type[S]:
         """The type that `msgspec` reads the state as."""
-        ...
 
     async def read(self, state: S | None) -> R:
         """The current reading. Does not block: slow work is done on a thread. Raises Unreadable, or
         Off.
         """
-        ...
 
     def judge(self, reading: R, state: S | None, now: float) -> tuple[SensorEvent | None, S]:
         """The events in a reading, and the new state. Pure. `state` is None for the very first
         reading.
         """
-        ...
 
     def seen(self, reading: R) -> str:
         """A reading in a few words, to show what is watched."""
-        ...
 
     async def close(self) -> None:
         """Release the resources of reading. The sensor can be read again afterwards."""
-        ...

@@ -19,11 +19,9 @@ class UntrustedFiles(Protocol):
 
     async def listed(self) -> list[str]:
         """The marked files of the workspace; a folder ends with a slash."""
-        ...
 
     async def trust(self, path: str) -> int:
         """Remove the marks of a file, or of all below a folder; returns how many."""
-        ...
 
 
 class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,7 +30,6 @@ class Transcribes(Protocol):
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
         """The transcript of a recording; `name` is its file name. Raises ModelError."""
-        ...
 
 
 def objects(config: Config, models: ProviderRegistry) -> Mapping[Any, Any]:

@@ -82,19 +82,15 @@ class ChatHistory(Protocol):
 
     async def home(self) -> Address | None:
         """The chat in which an owner last wrote, among those without other readers."""
-        ...
 
     async def around(self, address: Address, most: int) -> ChatSituation:
         """The situation in a chat, with at most `most` messages of the assistant."""
-        ...
 
     async def greeted(self, person: str) -> float | None:
         """When that person was last greeted."""
-        ...
 
     async def busy(self, session_key: str) -> bool:
         """Whether the session has running or waiting work."""
-        ...
 
 
 class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):

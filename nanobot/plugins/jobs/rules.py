@@ -36,14 +36,12 @@ class JobStore(Jobs, Protocol):
         """The gateway's own job of that name, which has this plan from now on. It runs only when
         triggered.
         """
-        ...
 
     async def fire(self) -> Fired:
         """Repeat the failed occurrences that are due for it, and fire jobs that are due by the
         clock. Each due time gets a row, its prompt or message, and the job its next time. A job
         that cannot run is paused, and its owner is told.
         """
-        ...
 
     async def realign(self, after: int) -> int | None:
         """After a start, or after the clock was set back: move jobs forward that are due earlier
@@ -51,29 +49,24 @@ class JobStore(Jobs, Protocol):
         week ahead. Handles jobs with ids above `after`; returns the id to continue from, None at
         the end.
         """
-        ...
 
     async def settle(self, sessions: Sequence[str]) -> Fired:
         """Record how the runs of jobs in these sessions ended."""
-        ...
 
     async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
         """Go through the unfinished occurrences, starting at `after`: settle the finished ones and
         wake the waiting ones. Returns the position to continue from; None at the end.
         """
-        ...
 
     async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
         """Send held-back notifications that may be sent now, starting at `after`. Returns the chat
         to continue from; None at the end.
         """
-        ...
 
     async def prune(self, after: int) -> int | None:
         """Delete occurrences older than KEPT_SECONDS, and jobs with ids above `after` that ended
         before and have none; returns the id to continue from, None at the end.
         """
-        ...
 
 
 def admits(plan: Plan, unended: int) -> Admission:

@@ -19,41 +19,33 @@ class Platform(Protocol):
 
     def channel(self) -> Channel:
         """A new channel called "checked", connected to this platform."""
-        ...
 
     async def say(self, text: str) -> None:
         """The person writes. It may wait until the intake has accepted or refused the message, and
         raises nothing.
         """
-        ...
 
     async def again(self) -> None:
         """Deliver unacknowledged messages again. Do nothing if that happens automatically once the
         channel runs again.
         """
-        ...
 
     async def disturb(self) -> None:
         """Deliver things that the channel does not know or cannot read."""
-        ...
 
     def acknowledged(self) -> int | None:
         """The number of messages acknowledged to the platform; None if the channel never
         acknowledges any.
         """
-        ...
 
     def shown(self) -> Sequence[str]:
         """The texts of the channel's messages in that chat, in order."""
-        ...
 
     def fits(self, part: OutboundPart) -> bool:
         """Whether the part is within the platform's limits."""
-        ...
 
     def refuse(self, chat: Address) -> Address:
         """From now on sends fail: if only one does."""
-        ...
 
 
 class Receiving:

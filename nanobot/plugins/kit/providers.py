@@ -31,19 +31,15 @@ class ModelUnderTest(Protocol):
 
     def provider(self) -> LLMProvider:
         """A new provider, as configured."""
-        ...
 
     def ask(self) -> ModelRequest:
         """A prompt that it answers with several words."""
-        ...
 
     def fail(self) -> bool:
         """From now on it refuses every call; returns False if that is impossible."""
-        ...
 
     def hang(self) -> bool:
         """From now on it does not answer; returns False if that is impossible."""
-        ...
 
 
 Check: TypeAlias = Callable[[ModelUnderTest], Awaitable[None]]

@@ -24,11 +24,9 @@ class TriggerSource(Protocol):
 
     def trigger(self) -> Trigger:
         """A new one over the same source; the previous one is no longer used."""
-        ...
 
     async def happen(self, what: str) -> None:
         """Cause an event; `what` is a word that its prompt will contain."""
-        ...
 
 
 Check: TypeAlias = Callable[[TriggerSource], Awaitable[None]]

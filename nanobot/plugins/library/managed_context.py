@@ -17,7 +17,6 @@ class ContextManager(Protocol):
 
     def build_context(self, request: ModelRequest) -> ModelRequest:
         """The request to send."""
-        ...
 
 
 def managing(manager: ContextManager) -> Callable[[Models], Models]:

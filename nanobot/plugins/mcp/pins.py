@@ -74,16 +74,13 @@ class Pins(Protocol):
         """Store the tools that a server lists now, and delete those that it no longer lists, except
         accepted ones. With `trusted_at_first`, it accepts all tools of a server without any
         accepted tool. Returns the accepted digests by tool. Raises StoreError."""
-        ...
 
     async def listed(self, server: str) -> list[Pin]:
         """The pins of a server, sorted by tool. Raises StoreError."""
-        ...
 
     async def accept(self, server: str, digests: Mapping[str, str], by: str) -> int:
         """Accept those of these tools that still have these digests. Returns their number. Raises
         StoreError."""
-        ...
 
 
 def never_accepted(pins: Sequence[Pin]) -> bool:

@@ -73,7 +73,6 @@ class MemoryPort(Protocol):
         """The active memories of a scope that match best, best first. Edits that people made to the
         files in the meantime are taken into account. Returns an empty list if nothing matches.
         """
-        ...
 
     async def save(
         self,
@@ -92,32 +91,26 @@ class MemoryPort(Protocol):
         rejected when it is proposed again. Raises NanobotError if the text is empty or longer than
         MAX_TEXT, or if the file cannot be written.
         """
-        ...
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
         """Remove a memory permanently: its line, its row and its index entries, and nothing else.
         Raises NanobotError if the scope (None: any scope) has no such memory.
         """
-        ...
 
     async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
         """Replace the text of a memory, also in its file. No trace of the old text is left. A
         proposed memory becomes active with the new text. The memory gets a new number. Raises
         NanobotError like `forget` and `save`.
         """
-        ...
 
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
         """Make a proposed memory active. Raises NanobotError like `forget`."""
-        ...
 
     async def reject(self, identity: int, scope: str | None = None) -> MemoryView:
         """Retract a proposed memory, so that it is not proposed again. Raises NanobotError."""
-        ...
 
     async def show(self, identity: int, scope: str | None = None) -> MemoryView:
         """One memory. Raises NanobotError like `forget`."""
-        ...
 
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
@@ -125,8 +118,6 @@ class MemoryPort(Protocol):
         """The memories of these scopes (None: all), newest first, filtered by state ("": any) and
         by these words.
         """
-        ...
 
     async def curated(self, scope: str) -> str:
         """The beginning of the scope's MEMORY.md, up to the prompt's limit; "" if there is none."""
-        ...

@@ -25,7 +25,6 @@ class Embeds(Protocol):
 
     async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
         """A vector for each text, in the same order. Raises ModelError."""
-        ...
 
 
 class ProviderEmbedder:

@@ -80,102 +80,81 @@ class MemoryStore(Protocol):
         """Update the memories of a scope to match its files. A proposed or retracted memory that
         now appears in a file becomes active. An `unfiled` memory is not removed.
         """
-        ...
 
     async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
         """The active memories of a scope that a file contains, with ids above `after`, in ascending
         order.
         """
-        ...
 
     async def save(self, draft: Draft) -> SavedMemory:
         """Keep a memory once: within a scope, the text is its identity. A retracted memory stays
         retracted when it is proposed again.
         """
-        ...
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
         """Returns the write that keeps a memory within another transaction; None if the scope
         already has its text, in any state. An active memory without a `file` is `unfiled` until a
         file contains it.
         """
-        ...
 
     async def reserve(self) -> int:
         """Reserve an id for a memory. The id is used with that memory or never."""
-        ...
 
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
         """Like `save`, within another transaction; `unfiled` as with `saving`."""
-        ...
 
     def forgetting(self, identity: int) -> Callable[[Any], None]:
         """Returns the write that marks a memory `forgotten` within another transaction. It is then
         invisible everywhere.
         """
-        ...
 
     async def forgotten(self, scope: str) -> list[tuple[int, str]]:
         """The forgotten memories of a scope whose lines and rows still have to be removed."""
-        ...
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
         """The active memories of a scope that have yet to be written into a file, oldest first."""
-        ...
 
     async def by_digest(self, scope: str, digest: bytes) -> SavedMemory | None:
         """The memory with that text, if it exists."""
-        ...
 
     async def settle(self, identity: int, state: State, file: str) -> bool:
         """Set the state of a proposed memory; False if it is not proposed."""
-        ...
 
     async def remove(self, identity: int) -> bool:
         """Remove a memory. Every trace of it in the database's files is removed soon after."""
-        ...
 
     async def leave_no_trace(self) -> None:
         """Remove the text of removed memories from the index and the database's log. Raises
         StoreError if that has to be done later.
         """
-        ...
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
-        ...
 
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str, limit: int, find: str = ""
     ) -> list[MemoryView]:
         """Memories of these scopes (None: all) that contain these words, newest first."""
-        ...
 
     async def scopes(self) -> list[str]:
         """Every scope that has memories."""
-        ...
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         """The active memories that contain some of the terms, best match first."""
-        ...
 
     async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
         """The vectors of a scope from that model with a `seq` above `after`, in order."""
-        ...
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
         """Active memories by id, in the given order, with their scores; memories removed in the
         meantime are left out.
         """
-        ...
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Active memories without a vector from that model."""
-        ...
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors; vectors of memories removed in the meantime are dropped."""
-        ...
 
 
 class MemoryWrite:

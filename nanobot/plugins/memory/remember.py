@@ -87,38 +87,30 @@ class RememberRecords(Protocol):
         """Of some sessions after that key, those with entries that are not remembered yet, the
         longest without activity first; it is quiet after so many seconds. With the key to continue
         from; None: there are no more."""
-        ...
 
     async def due_among(self, quiet_seconds: float, keys: Sequence[str]) -> list[DueSession]:
         """The same of these sessions."""
-        ...
 
     async def exchanges(self, due: DueSession) -> Exchanges:
         """The entries to summarize."""
-        ...
 
     async def reserve(self, session_key: str, run_id: str, call: AuxiliaryCall) -> Reservation:
         """Reserve a model call for a summary, charged to that run. Raises OverBudget."""
-        ...
 
     async def retry(self, session_key: str, run_id: str, discarded: Usage) -> None:
         """Reserve another request of that call, see Journal.start_retry."""
-        ...
 
     async def settle(self, call: StoreWrite) -> None:
         """Settle a call that failed."""
-        ...
 
     async def record(
         self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
     ) -> RememberEntry | None:
         """Log a summary, without marking the session as changed, and settle its call. If another
         process was faster, returns that summary, or None if it is already saved."""
-        ...
 
     async def done(self, due: DueSession, upto: int) -> None:
         """Everything up to that entry is in memory or not worth keeping."""
-        ...
 
 
 class Remembering:

@@ -11,7 +11,6 @@ class ListsModels(Protocol):
 
     async def models(self) -> list[str] | None:
         """The names in the list; None if there is no list within five seconds."""
-        ...
 
 
 @runtime_checkable
@@ -22,4 +21,3 @@ class ChecksModels(Protocol):
         """Raises ConfigError or UsageError, with the most similar names, for a label that does not
         exist or cannot be checked.
         """
-        ...

@@ -58,30 +58,24 @@ class PairingStore(Protocol):
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """The role that a person was given."""
-        ...
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
         """The sender's open request, existing or new; their role, if they were let in meanwhile.
         Above MAX_OPEN per channel, the oldest request is removed."""
-        ...
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         """Let in the person with that code, and create a message to the chat where they asked,
         which is returned. Raises NanobotError if the code is unknown, expired or used."""
-        ...
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
         """Let in a person, who need not have asked. No message is sent."""
-        ...
 
     async def revoke(self, who: str, by: str) -> PairingView:
         """Revoke the pairing and its code. `who` is a sender's id, prefixed with `CHANNEL:` if the
         id is ambiguous. Raises NanobotError."""
-        ...
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
         """Requests and pairings ("": in any state), latest first."""
-        ...
 
 
 class Pairing:

@@ -30,11 +30,9 @@ class Quarantine(UnreadableRows, Protocol):
 
     async def shown(self, identity: int) -> QuarantinedContent:
         """One with its content. Raises UnknownId."""
-        ...
 
     async def restore(
         self, identity: int, values: Mapping[str, str]
     ) -> tuple[Quarantined, tuple[Address, ...]]:
         """Put a row back with these values in its columns. Returns it, and the chats that again
         have a message to deliver. Raises UnknownId, or UsageError if it still cannot be read."""
-        ...

@@ -44,4 +44,3 @@ class Search(Protocol):
         only hits with a smaller id (0: all). `keys` limits the search to these sessions (None:
         all).
         """
-        ...

@@ -66,20 +66,16 @@ class BackgroundRecords(Protocol):
 
     async def started(self, command: StartedCommand) -> int:
         """Record it; returns its id."""
-        ...
 
     async def ended(self, identity: int) -> None:
         """The command ended and its session was told."""
-        ...
 
     async def beat(self) -> None:
         """Heartbeat: this process and its commands are alive."""
-        ...
 
     async def lost(self, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone: from an earlier start of this home, or without a
         heartbeat for this many seconds."""
-        ...
 
 
 class _Command:

@@ -24,31 +24,24 @@ class RunningCommands(Protocol):
         self, command: str, context: CallContext, *, network: NetworkAccess, walls: Walls
     ) -> int:
         """Start a command; returns its id."""
-        ...
 
     def is_online(self, identity: int, session_key: str) -> bool:
         """Whether a command can reach the network; False for an unknown one."""
-        ...
 
     def has_outside(self, identity: int, session_key: str) -> bool:
         """Whether a command's output may be untrusted; False for an unknown one."""
-        ...
 
     def lines(self, session_key: str) -> list[str]:
         """The session's commands, one per line."""
-        ...
 
     async def output(self, identity: int, session_key: str, wait: float) -> str:
         """A command's output, after waiting at most `wait` seconds for its end."""
-        ...
 
     async def feed(self, identity: int, session_key: str, text: str, *, end: bool) -> None:
         """Write to its standard input; `end` closes it."""
-        ...
 
     def stop(self, identity: int, session_key: str, by: str) -> None:
         """Kill it with everything it started."""
-        ...
 
 
 class ProcessArgs(msgspec.Struct, frozen=True):

@@ -52,23 +52,18 @@ class Titles(Protocol):
 
     async def untitled(self, session_key: str) -> Untitled | None:
         """None: it has a title from a person or a model, or has no answer yet."""
-        ...
 
     async def reserve(self, session_key: str, run_id: str, call: AuxiliaryCall) -> Reservation:
         """Reserve a model call for a title, charged to that run. Raises OverBudget."""
-        ...
 
     async def retry(self, session_key: str, run_id: str, discarded: Usage) -> None:
         """Reserve another request of that call, see Journal.start_retry."""
-        ...
 
     async def settle(self, call: StoreWrite) -> None:
         """Settle a call that failed."""
-        ...
 
     async def keep(self, untitled: Untitled, title: str, call: StoreWrite) -> None:
         """Settle the call and store the title, unless a person set one first or it was erased."""
-        ...
 
 
 class Titling:

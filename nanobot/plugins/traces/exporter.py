@@ -33,7 +33,6 @@ class Takes(Protocol):
 
     async def take(self, spans: Sequence[Span]) -> str:
         """Accept these; returns a complaint, if any. Raises NotTaken."""
-        ...
 
 
 class Keeps(Protocol):
@@ -41,11 +40,9 @@ class Keeps(Protocol):
 
     async def kept(self, name: str) -> bytes | None:
         """The stored text; None if there is none. Raises StoreError."""
-        ...
 
     async def keep(self, name: str, body: bytes) -> None:
         """Store a text. Raises StoreError."""
-        ...
 
 
 class Exporter:

@@ -66,7 +66,6 @@ class RecentRuns(Protocol):
 
     async def __call__(self, session_key: str, limit: int) -> Sequence[str]:
         """One line per run, newest first."""
-        ...
 
 
 class TriageContext(NamedTuple):

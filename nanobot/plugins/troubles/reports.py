@@ -22,7 +22,6 @@ class OwnerNotices(Protocol):
 
     async def tell(self, about: str, text: str) -> tuple[Address, ...]:
         """Send the owners a text, at most once a day about the same topic. Returns the chats."""
-        ...
 
 
 class TroubleReports:

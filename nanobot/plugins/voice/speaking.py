@@ -52,21 +52,17 @@ class VoiceAnswers(Protocol):
         """Called when this process starts: answers that the previous process had taken are
         released.
         """
-        ...
 
     async def take(self) -> VoiceAnswer | None:
         """Take the oldest free answer; for five minutes no other worker can take it."""
-        ...
 
     async def reserve(self, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
         """Reserve the budget for speaking it. Raises OverBudget."""
-        ...
 
     async def made(self, owed: VoiceAnswer, message: OutboundMessage, call: StoreWrite) -> None:
         """In one transaction, queue the voice message for its chat and settle the call; if the
         answer was deleted in the meantime, no message is queued.
         """
-        ...
 
     async def failed(
         self, owed: VoiceAnswer, notice: OutboundMessage | None, call: StoreWrite | None
@@ -74,7 +70,6 @@ class VoiceAnswers(Protocol):
         """Give the answer up. The notice is queued only if nothing has failed in that chat since
         its last voice message; True if it was queued.
         """
-        ...
 
 
 class Speech(Protocol):
@@ -84,11 +79,9 @@ class Speech(Protocol):
 
     async def profile(self) -> ModelProfile:
         """The model used, and its price per character. Raises ModelError or ConfigError."""
-        ...
 
     async def speak(self, text: str) -> bytes:
         """Convert the text to sound. Raises ModelError or ConfigError."""
-        ...
 
 
 class Speaking:

@@ -32,7 +32,6 @@ class Speaks(Protocol):
 
     async def speak(self, text: str, voice: str, model: str) -> bytes:
         """The text as a recording. Raises ModelError."""
-        ...
 
 
 class ProviderSpeech:

@@ -14,13 +14,10 @@ class LabelledFiles(Protocol):
 
     async def expect(self, content: bytes, label: Label) -> None:
         """Label every file with this content, also one that does not exist yet."""
-        ...
 
     async def received(self, path: str, label: Label) -> None:
         """Label the file at this path of the workspace, and its name."""
-        ...
 
     async def is_outside(self, place: Path, content: bytes) -> bool:
         """Whether a file at this absolute path, with links resolved, is known to have content from
         outside, by its path or its content."""
-        ...

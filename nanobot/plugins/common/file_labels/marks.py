@@ -11,26 +11,21 @@ class TaintMarks(Protocol):
 
     async def add(self, marks: Sequence[str]) -> None:
         """Add these."""
-        ...
 
     async def remove(self, marks: Sequence[str]) -> None:
         """Remove these."""
-        ...
 
     async def any_of(self, marks: Sequence[str]) -> bool:
         """Whether one of these is in the set."""
-        ...
 
     async def look(
         self, marks: Sequence[str], prefix: str, of: Callable[[str], Sequence[str]]
     ) -> tuple[bool, list[str]]:
         """`any_of(marks)`, and those names of a kind for which `any_of(of(name))` is true, in one
         transaction."""
-        ...
 
     async def beginning_with(self, prefix: str) -> list[str]:
         """The marks of a kind (with its colon), sorted."""
-        ...
 
 
 class MemoryMarks:

@@ -13,11 +13,9 @@ class OpenFile(Protocol):
 
     async def read(self, offset: int, count: int) -> bytes:
         """Up to `count` bytes from that offset; b"" at the end."""
-        ...
 
     def close(self) -> None:
         """Must be called once."""
-        ...
 
 
 class ShownFiles(Protocol):
@@ -26,4 +24,3 @@ class ShownFiles(Protocol):
 
     async def opened(self, path: str) -> OpenFile:
         """An opened file; the caller closes it. Raises NanobotError."""
-        ...

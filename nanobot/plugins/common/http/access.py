@@ -44,27 +44,21 @@ class Credentials(Protocol):
 
     async def by_token(self, shown: str) -> Principal | None:
         """The caller with this token."""
-        ...
 
     async def by_cookie(self, shown: str) -> Principal | None:
         """The caller with this cookie of a browser."""
-        ...
 
     async def by_link(self, shown: str) -> str | None:
         """The cookie in exchange for the secret of a link, which works once; None if it is none."""
-        ...
 
     async def log_in(self, principal: Principal) -> str:
         """A cookie for a browser that showed the token of this caller."""
-        ...
 
     async def log_out(self, principal: Principal) -> None:
         """The cookie of this browser becomes invalid."""
-        ...
 
     def link(self, url: str, name: str, role: Role) -> PageLink:
         """A new link to the page at this address. Raises UsageError for an invalid name."""
-        ...
 
 
 class Access:

@@ -33,15 +33,12 @@ class Answering(Protocol):
 
     def __call__(self) -> asyncio.Protocol:
         """The protocol of one more connection."""
-        ...
 
     def __len__(self) -> int:
         """The number of connections."""
-        ...
 
     async def finish(self, seconds: float) -> None:
         """Accept nothing new, give active requests this long, and end the rest."""
-        ...
 
 
 class WebServer:

@@ -29,29 +29,23 @@ class Jobs(Protocol):
         """Add a job. A call with the same `key` returns the same job. Raises UsageError if the name
         is taken, or if the requester already has `most` jobs.
         """
-        ...
 
     async def find(self, which: str) -> Job:
         """The job with that id or name. Raises UsageError."""
-        ...
 
     async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
         """Jobs in a state ("": any except removed), requested by `by` ("": anyone), with these
         words in their name or text.
         """
-        ...
 
     async def changed(self, job: Job) -> None:
         """Store the changed job. If it was removed, its running and waiting occurrences end."""
-        ...
 
     async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
         """The occurrences of a job (None: of all jobs), latest first."""
-        ...
 
     async def depth(self, run_id: str) -> int:
         """The depth of the job that a run belongs to; 0 if it belongs to none."""
-        ...
 
     async def trigger(
         self, job_id: int, *, at: float | None, key: str, text: str, kept: str = ""
@@ -62,7 +56,6 @@ class Jobs(Protocol):
         of the plan's overlap.
         Raises UsageError for an unreadable job.
         """
-        ...
 
 
 class JobService(Protocol):
@@ -74,40 +67,32 @@ class JobService(Protocol):
     @property
     def jobs(self) -> Jobs:
         """Their store."""
-        ...
 
     @property
     def bus(self) -> Bus:
         """The bus that it wakes."""
-        ...
 
     @property
     def clock(self) -> Clock:
         """The clock by which they are due."""
-        ...
 
     def trigger_plan(self, name: str, to: str, origin: Origin, zone: str) -> Plan:
         """The plan for the trigger `name`: runs in the trigger's session that see no earlier runs,
         one after another. Answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
-        ...
 
     def publisher(self, plan: Plan) -> Publisher:
         """A publisher for a trigger: each prompt runs by this plan, whose name is the job's."""
-        ...
 
     def announce(self, fired: Fired) -> None:
         """Announce changed jobs and the result: wake the sessions and chats with work, and check
         jobs now.
         """
-        ...
 
     def look_at_all(self) -> None:
         """Another process changed jobs: check them now, and soon after that what it started."""
-        ...
 
     async def run(self) -> None:
         """Do jobs until cancelled. It may be called again, also on another event loop."""
-        ...
 
 
 JOB_STORE: Interface[Callable[..., Jobs]] = Interface("job_store")

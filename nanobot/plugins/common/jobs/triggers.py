@@ -26,7 +26,6 @@ class Publisher(Protocol):
         done. Without a key every call is a new event. `full`: too many events are waiting and this
         one was not kept; try again later. Raises StoreError.
         """
-        ...
 
 
 @runtime_checkable
@@ -37,7 +36,6 @@ class Trigger(Protocol):
         """Publish events until cancelled. A trigger that raises is logged and restarted after a
         pause that grows; other triggers continue.
         """
-        ...
 
 
 @runtime_checkable
@@ -46,4 +44,3 @@ class Watching(Protocol):
 
     def seen(self) -> Mapping[str, str]:
         """Its latest reading of each in a few words, by name."""
-        ...

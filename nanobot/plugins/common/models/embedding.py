@@ -16,4 +16,3 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
-        ...

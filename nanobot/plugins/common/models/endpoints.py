@@ -14,4 +14,3 @@ class HasEndpoint(Protocol):
 
     def endpoint(self, model: str) -> Endpoint:
         """The endpoint, for calls of that model."""
-        ...

@@ -25,12 +25,10 @@ class Spending(Protocol):
 
     async def spent(self) -> Spent:
         """What was spent by now. Raises StoreError."""
-        ...
 
     async def used_shares(self) -> Mapping[str, float]:
         """Which share of each daily limit for everybody is used, by tokens, cost and requests.
         Raises StoreError."""
-        ...
 
 
 COST_LIMITED: Interface[Callable[[Config], bool]] = Interface("cost_limited")

@@ -64,18 +64,15 @@ class TaskStarter(Protocol):
     @property
     def types(self) -> tuple[str, ...]:
         """The names of the run types."""
-        ...
 
     async def start(self, request: TaskRequest) -> str:
         """Start it in a separate transaction; returns its id (the existing one for a known key).
         Raises ToolError, worded for the model, if the type is not allowed or unknown, the input is
         invalid, or there are too many or too deeply nested runs."""
-        ...
 
     async def prepare(self, request: TaskRequest) -> tuple[str, StoreWrite]:
         """Like `start`, but the run is created by the transaction that executes the returned write.
         The caller that commits must call its `written`."""
-        ...
 
 
 class TaskRecords(Protocol):
@@ -83,23 +80,18 @@ class TaskRecords(Protocol):
 
     async def create(self, task: NewTask) -> str:
         """Store it, once per key. Returns the id. Raises ToolError when there are too many."""
-        ...
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
         """Return its future id, and a function that stores it in another transaction."""
-        ...
 
     async def room(self, parent: Parent | None) -> None:
         """Raises ToolError when this parent may not start another run."""
-        ...
 
     async def again(self, run_id: str) -> TaskRequest | None:
         """The request behind an ended background run; None if it is not one."""
-        ...
 
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and the time of the next deadline."""
-        ...
 
 
 TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")

@@ -23,12 +23,10 @@ class Subagents(Protocol):
     @property
     def bus(self) -> Bus:
         """The bus where they work."""
-        ...
 
     @property
     def starter(self) -> TaskStarter:
         """Starts them for the tool `spawn`."""
-        ...
 
     async def spawn(
         self,
@@ -40,7 +38,6 @@ class Subagents(Protocol):
     ) -> str:
         """Start a subagent as an owner. The run is stored when this returns. Returns the run's id.
         Raises ToolError if there are too many, or the task is empty."""
-        ...
 
 
 class BackgroundWork(Protocol):
@@ -49,12 +46,10 @@ class BackgroundWork(Protocol):
     @property
     def types(self) -> RunTypes:
         """Performs them."""
-        ...
 
     @property
     def starter(self) -> TaskStarter:
         """Starts them."""
-        ...
 
 
 BACKGROUND_RUNS: Interface[Callable[..., BackgroundWork]] = Interface("background_runs")

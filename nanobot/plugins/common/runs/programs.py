@@ -22,11 +22,9 @@ class Programs(Protocol):
     ) -> AsyncGenerator[RunEvent | RunResult, None]:
         """The run's events from now on, then its result. `label`: who speaks, if not the owner.
         Raises RunConflict and UsageError."""
-        ...
 
     async def abort(self, run_id: str, asked_from: Address = WHERE) -> bool:
         """End a run permanently; False if it had ended. Raises UsageError for an unknown one."""
-        ...
 
 
 class _NoPrograms:

@@ -23,7 +23,6 @@ class DatabaseAtRest(Protocol):
 
     def run_now(self, work: Work[T]) -> T:
         """Run `work` in one transaction. Raises StoreError."""
-        ...
 
 
 class WholeServer(DatabaseServer, Protocol):
@@ -33,33 +32,26 @@ class WholeServer(DatabaseServer, Protocol):
     @property
     def where(self) -> str:
         """The URL without its password."""
-        ...
 
     def at_rest(self) -> AbstractContextManager[DatabaseAtRest]:
         """Open it for exclusive use, with the tables of this version. Raises StoreError while
         other processes work on it."""
-        ...
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
         """A connection whose transaction is rolled back. Others may work on it."""
-        ...
 
     def look(self, work: Work[T]) -> T:
         """Run `work` in one transaction, whatever tables there are."""
-        ...
 
     def back_up(self, file: Path, plugins: Mapping[str, Revisions]) -> tuple[str, ...]:
         """Copy the store into a SQLite file that is empty, from one snapshot. Returns the plugins
         whose tables are not in it."""
-        ...
 
     def restore(self, copy: Path, plugins: Mapping[str, Revisions]) -> None:
         """Copy a SQLite store into this database, which must be empty."""
-        ...
 
     def vacuum(self) -> tuple[int, int]:
         """Reclaim the space of removed rows. Returns the sizes before and after, in bytes."""
-        ...
 
 
 def whole_server_of(url: str) -> WholeServer:

@@ -15,7 +15,6 @@ class DailyHours(Protocol):
 
     def until(self, now: float) -> float | None:
         """When the hours end (unix seconds) if that moment is within them; otherwise None."""
-        ...
 
 
 DAILY_HOURS: Interface[Callable[[str, str, str, str], DailyHours | None]] = Interface("daily_hours")

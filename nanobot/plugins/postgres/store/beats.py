@@ -51,23 +51,19 @@ class Leases(Protocol):
         """Acquire or renew the lease on a channel. Returns False while another process that shares
         the store holds it. `shares`: other processes may send to the channel's chats.
         """
-        ...
 
     async def leave_channel(self, channel: str) -> None:
         """Release the lease, so that another process can serve it at once."""
-        ...
 
     async def beat(self, line: str = "") -> Beat:
         """Renew all leases of this process except those of lanes and chats, and read those of other
         processes. `line`: the channel on which this process receives notices, "" if none.
         """
-        ...
 
     async def free_dead(self, owner: str) -> bool:
         """Release the leases of another process. Returns False if that process is connected and may
         be alive.
         """
-        ...
 
 
 class Numbered(NamedTuple):

@@ -27,25 +27,20 @@ class Manager(Protocol):
         """Start it now and enable it; update an installed one. If that fails, restore the previous
         state.
         """
-        ...
 
     def restart(self) -> None:
         """Restart an installed service."""
-        ...
 
     def uninstall(self) -> bool:
         """Stop and remove it; returns whether there was one. It is removed even if it cannot be
         stopped; the error says so.
         """
-        ...
 
     def status(self) -> str:
         """Its state in the manager's own words; empty if it is not installed."""
-        ...
 
     def is_active(self) -> bool:
         """Whether it is running."""
-        ...
 
 
 def manager_of(platform: str, environ: Mapping[str, str], *, system: bool) -> Manager:
