@@ -96,24 +96,23 @@ class Thoughts(msgspec.Struct, frozen=True):
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """The parameters that one endpoint is known to reject, learned from its own error texts.
-
-    `own_ids`: the ids of calls mean something to it and are echoed unchanged; for other endpoints,
-    ids from another provider (after a change of models) are converted to a form that every endpoint
-    accepts. `anthropic_cache`: it passes `cache_control` on to Anthropic's models. `openrouter`: it
-    accepts the effort in OpenRouter's format. `thoughts`: it wants its thoughts back, or an empty
-    text where they are unknown.
-    """
+    """The parameters that one endpoint is known to reject, learned from its own error texts."""
 
     completion_tokens: bool = False
     no_temperature: bool = False
     no_stream_options: bool = False
     no_tools: bool = False
     own_ids: bool = False
+    """The ids of calls mean something to it and are echoed unchanged. For other endpoints, ids from
+    another provider (after a change of models) are converted to a form that every endpoint
+    accepts."""
     anthropic_cache: bool = False
+    """It passes `cache_control` on to Anthropic's models."""
     no_effort: bool = False
     openrouter: bool = False
+    """It accepts the effort in OpenRouter's format."""
     thoughts: bool = False
+    """It wants its thoughts back, or an empty text where they are unknown."""
 
     @property
     def writing(self) -> tuple[bool, bool]:
