@@ -41,6 +41,7 @@ def swallowed(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
+@pytest.mark.process
 def test_no_cancellation_is_swallowed() -> None:
     found = {
         str(path.relative_to(ROOT)): lines
@@ -179,6 +180,7 @@ def unheld(tree: ast.AST) -> Iterator[int]:
                     yield inner.lineno
 
 
+@pytest.mark.process
 def test_no_lock_is_given_up_while_a_thread_works() -> None:
     found = {
         str(path.relative_to(ROOT)): lines

@@ -79,6 +79,7 @@ def test_with_a_database_odd_names_are_none() -> None:
     assert not any(map(zone_named, ODD))
 
 
+@pytest.mark.process
 def test_nothing_else_takes_a_zone_of_a_name_that_may_not_be_there() -> None:
     found = {
         str(path.relative_to(ROOT))

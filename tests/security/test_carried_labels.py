@@ -481,6 +481,7 @@ NOT_LABELLED = {
 }
 
 
+@pytest.mark.process
 def test_whoever_makes_a_text_for_a_conversation_says_whose_it_is() -> None:
     root = Path(labels.__file__).parent
     silent: dict[str, list[int]] = {}

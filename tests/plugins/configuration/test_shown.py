@@ -164,6 +164,7 @@ def test_keys_within_the_url_of_a_server_are_not_shown(home: Path, url: str, sho
     assert values(environ(home))["mcp.a.url"] == shown
 
 
+@pytest.mark.process
 async def test_the_list_of_servers_shows_no_key_in_a_url(home: Path) -> None:
     (home / "config.toml").write_text(f'[mcp.a]\nurl = "https://host/{KEY}/mcp?token=x"\n')
     (listed,) = (await run(environ(home), "mcp", "list", "--json")).json

@@ -34,6 +34,7 @@ def every_character() -> list[str]:
     return [chr(code) for code in codes if unicodedata.category(chr(code)) != "Cs"]
 
 
+@pytest.mark.process
 def test_what_is_spelled_reads_back_as_it_was() -> None:
     for char in every_character():
         assert unspelled(spelled(char)) == char
