@@ -248,12 +248,14 @@ class SqliteDatabase:
     def _find_again(self) -> None:
         """Raises StoreError unless the open file is the one at its path. A WAL that was removed is
         written back into it."""
-        if self._place is not None:
+        if self._place is not None and (self._place.may_have_changed() or self._broken):
             self._place.check()
             if not self._broken and not self._place.has_log():
                 self._rescue()
             if self._broken:
                 self._place.forget_log()
+            else:
+                self._place.found()
         if self._broken:
             self._connect()
 
