@@ -13,6 +13,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from playwright.async_api import Error, Page, Request, Response, Route
@@ -403,3 +404,12 @@ def answering(status: int, body: str) -> Callable[[Route], Awaitable[None]]:
         await route.fulfill(status=status, body=body, content_type="application/json")
 
     return answer
+
+
+async def try_again(page: Page, lost: str | re.Pattern[str]) -> None:
+    """Let what was lost be there, and ask for it. The page asks by itself, too: if it is faster,
+    the button is gone. That the button asks at once is tested in test_no_answer.
+    """
+    await page.unroute(lost)
+    with suppress(Error):
+        await page.get_by_role("button", name="Try again").click(timeout=2_000)

@@ -11,6 +11,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House, opened
+from tests.page.pressing import try_again
 from tests.pictures import png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -164,8 +165,7 @@ async def test_what_could_not_be_loaded_says_so_and_is_had_by_trying_again(
         await page.goto(f"{house.url}/#/{view}")
         await page.reload()  # what the first view had loaded already is not asked for again
         await expect(page.get_by_text("This could not be loaded")).to_be_visible()
-        await page.unroute(lost)
-        await page.get_by_role("button", name="Try again").click()
+        await try_again(page, lost)
         main = page.get_by_role("main")
         await expect(main.get_by_text(there, exact=True)).to_be_visible()
         await expect(page.get_by_text("This could not be loaded")).to_have_count(0)

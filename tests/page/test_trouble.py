@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Error, Page, Route, expect
 
 from tests.page.furnishing import Furnished, furnished
-from tests.page.pressing import answering
+from tests.page.pressing import answering, try_again
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.process]
 
@@ -86,8 +86,7 @@ async def test_another_list_is_on_its_way_and_the_one_before_is_not_it(there: Fu
         held.set()
         await expect(page.get_by_role("alert")).to_contain_text("It fell over.")
         await expect(page.locator("tbody tr")).to_have_count(0)
-        await page.unroute("**/api/runs/list?state=failed*")
-        await page.get_by_role("button", name="Try again").click()
+        await try_again(page, "**/api/runs/list?state=failed*")
         await expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -97,8 +96,7 @@ async def test_what_could_not_be_renewed_stays_and_says_that_it_is_old(there: Fu
         await page.route("**/api/runs/list?*", answering(500, FAILS))
         await expect(page.get_by_role("alert")).to_contain_text("It fell over.")
         assert await page.locator("tbody tr").count() > 1
-        await page.unroute("**/api/runs/list?*")
-        await page.get_by_role("button", name="Try again").click()
+        await try_again(page, "**/api/runs/list?*")
         await expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -279,8 +277,7 @@ async def test_questions_that_cannot_be_asked_for_are_no_silence(there: Furnishe
         await page.route("**/api/approvals/list?*", answering(500, FAILS))
         await page.goto(f"{there.house.url}/#/chat/web:asked")
         await expect(page.get_by_role("alert")).to_contain_text("It fell over.")
-        await page.unroute("**/api/approvals/list?*")
-        await page.get_by_role("button", name="Try again").click()
+        await try_again(page, "**/api/approvals/list?*")
         await expect(page.get_by_role("button", name="Approve")).to_be_visible()
 
 
