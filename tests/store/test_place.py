@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sqlite3
@@ -49,6 +50,14 @@ def all_replaced(home: Path) -> None:
     shutil.copytree(home.with_name("elsewhere"), home)
 
 
+def take_unseen(home: Path, take: Callable[[Path], None]) -> None:
+    """The folder has the time of before, as a tool that copies folders leaves it."""
+    was = home.stat()
+    take(home)
+    if home.exists():
+        os.utime(home, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
 AWAY = [removed, moved, replaced, made_a_folder, all_moved, all_replaced]
 
 
@@ -77,6 +86,26 @@ async def test_nothing_is_written_where_it_would_be_lost(
     take(home)
     with pytest.raises(StoreUnwritable, match="moved, removed or replaced"):
         await store.database.transact(insert, verb)
+    await store.database.close()
+
+
+@pytest.mark.parametrize("take", AWAY)
+async def test_what_is_taken_from_a_folder_at_rest_is_missed_at_once(
+    home: Path, take: Callable[[Path], None]
+) -> None:
+    """Nothing changed there for a while, and whoever takes it sets the time of the folder back."""
+    store = opened(home)
+    await admit(store.journal, said("before"))
+    await asyncio.sleep(0.15)
+    await admit(store.journal, said("at rest"))
+    inner = store.guard.inner
+    assert isinstance(inner, SqliteDatabase)
+    assert inner._place is not None
+    assert not inner._place.may_have_changed()
+    take_unseen(home, take)
+    for text in ("meanwhile", "again"):
+        with pytest.raises(StoreUnwritable, match="moved, removed or replaced"):
+            await admit(store.journal, said(text))
     await store.database.close()
 
 

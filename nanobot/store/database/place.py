@@ -41,7 +41,7 @@ class Place:
         except OSError:
             self._looked = None
             return True
-        changed = status.st_mtime_ns
+        changed = status.st_ctime_ns  # tools that copy folders set st_mtime back
         settled = time.time_ns() - changed > (_FINE if changed % _SECOND else _COARSE)
         self._looked = (status.st_ino, changed) if settled else None
         return self._looked is None or self._looked != self._found
