@@ -41,8 +41,7 @@ _PUBLIC = {
 }
 __all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - names, taken from the table
 
-# Before the others, which would find the folders of the stubs.
-sys.meta_path.insert(0, Promised())
+sys.meta_path.append(Promised())
 
 
 def __getattr__(name: str) -> object:

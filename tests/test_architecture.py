@@ -45,6 +45,7 @@ ROOMS = frozenset(
             "propagation.py",
             "pytest_cases.py",
             "retries.py",
+            "testing",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "troubles.py",

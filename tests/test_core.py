@@ -20,6 +20,7 @@ CORE = {
 # such modules with a dot at the end; and why it is in the core. None may be added without a reason.
 ENTRANCES: Mapping[str, str] = {
     "nanobot.__main__": "the command `nanobot`, and `python -m nanobot`",
+    "nanobot.testing": "imported by tests of packages",
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
 }

@@ -39,7 +39,7 @@ def test_type_checkers_are_told_the_same_names() -> None:
     assert (ROOT / "py.typed").exists()
 
 
-def test_importing_the_package_loads_only_the_table_of_promised_paths() -> None:
+def test_importing_the_package_loads_only_what_finds_promised_paths() -> None:
     code = "import nanobot, sys; print([m for m in sys.modules if m.startswith('nanobot.')])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "['nanobot.promised']"

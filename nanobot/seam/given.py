@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, PluginBroken
-from nanobot.promised import PROMISED
+from nanobot.promised import promised
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def named(kind: type[Any]) -> str:
     """A type as the authors of plugins import it."""
     if kind.__module__ == "builtins":
         return kind.__name__
-    paths = (path for path, module in PROMISED.items() if module == kind.__module__)
+    paths = (path for path, module in promised() if module == kind.__module__)
     return f"{next(paths, kind.__module__)}.{kind.__name__}"
 
 

@@ -1,4 +1,4 @@
-"""Cases of evals as tests of pytest: one for each case and model. See nanobot.pytest_cases."""
+"""Cases of evals as tests of pytest: one for each case and model; see plugins/pytest_cases.py."""
 
 from __future__ import annotations
 

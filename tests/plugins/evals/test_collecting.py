@@ -141,15 +141,26 @@ async def test_a_case_says_how_the_plugin_is_switched_on(project: Path, home: Ev
     assert "Traceback" not in said
 
 
-async def test_without_a_case_no_more_of_nanobot_is_loaded_than_the_table_of_paths(
+async def test_without_a_case_no_more_of_nanobot_is_loaded_than_what_finds_promised_paths(
     project: Path,
 ) -> None:
     (project / "evals" / "weather.toml").unlink()
     (project / "test_light.py").write_text(
         "import sys\n\ndef test_light():\n"
         "    loaded = {name for name in sys.modules if name.startswith('nanobot')}\n"
-        "    assert loaded == {'nanobot', 'nanobot.promised', 'nanobot.pytest_cases'}, loaded\n"
+        "    loaded -= {'nanobot', 'nanobot.promised', 'nanobot.pytest_cases'}\n"
+        "    assert loaded == {'nanobot.plugins', 'nanobot.plugins.pytest_cases'}, loaded\n"
         "    assert not {'sqlalchemy', 'aiohttp', 'msgspec', 'loguru'} & set(sys.modules)\n"
     )
     code, said = await tested(project, None, "-q", "-p", "no:asyncio", "-p", "no:hypothesispytest")
     assert code == 0, said
+
+
+async def test_without_the_folder_of_plugins_other_tests_go_on(project: Path) -> None:
+    (project / "test_light.py").write_text("def test_light():\n    pass\n")
+    (project / "without.py").write_text(
+        "import sys\n\nsys.modules['nanobot.plugins'] = None\nimport nanobot.pytest_cases\n"
+    )
+    code, said = await tested(project, None, "-p", "without")
+    assert code == 0, said
+    assert "1 passed" in said
