@@ -3,12 +3,10 @@ and to programs."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from warnings import warn
 
@@ -19,22 +17,27 @@ OUTDATED = {
     "nanobot.tasks.port": "nanobot.session.tasks",
     "nanobot.tasks.types": "nanobot.agent.tasks.types",
 }
-_FROM = re.compile(r"^from (\S+) import ", re.MULTILINE)
 
 
 def promised() -> Iterator[tuple[str, str]]:
     """Each promised path, with the module that it leads to."""
+    from pathlib import Path  # noqa: PLC0415 - see _module_in
+
     root = Path(__file__).parent
     for stub in sorted(root.rglob("*.pyi")):
         if stub.stem != "__init__":
             parts = ("nanobot", *stub.relative_to(root).with_suffix("").parts)
-            yield ".".join(parts), _module_in(stub)
+            yield ".".join(parts), _module_in(str(stub))
 
 
-def _module_in(stub: Path) -> str:
-    """The module that a stub imports its names from."""
-    (module, *_) = _FROM.findall(stub.read_text("utf-8"))
-    return str(module)
+def _module_in(stub: str) -> str:
+    """The module that a stub imports its names from; "" if there is no stub."""
+    try:
+        with open(stub, encoding="utf-8") as file:  # noqa: PTH123 - pathlib loads re, for --version
+            words = file.read().split()
+    except OSError:
+        return ""
+    return words[words.index("from") + 1]
 
 
 class Promised:
@@ -51,9 +54,8 @@ class Promised:
         if not name.startswith("nanobot."):
             return None
         for folder in path or ():
-            stub = Path(folder, f"{name.rpartition('.')[2]}.pyi")
-            if stub.is_file():
-                return ModuleSpec(name, self, origin=str(stub))  # type: ignore[arg-type]
+            if there := _module_in(f"{folder}/{name.rpartition('.')[2]}.pyi"):
+                return ModuleSpec(name, self, origin=there)  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
@@ -68,9 +70,8 @@ class Promised:
             warn(f"{path} is now {now}; the old path goes with 0.2", DeprecationWarning, 2)
             sys.modules[path] = import_module(now)
         elif spec is not None and spec.origin is not None:
-            there = _module_in(Path(spec.origin))
-            module.__doc__ = f"The import path of what is in {there}."
-            vars(module)["__getattr__"] = names_of(there, path)
+            module.__doc__ = f"The import path of what is in {spec.origin}."
+            vars(module)["__getattr__"] = names_of(spec.origin, path)
 
 
 def names_of(module: str, path: str) -> Callable[[str], object]:

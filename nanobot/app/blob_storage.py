@@ -20,7 +20,7 @@ from nanobot.errors import (
     StoreUnwritable,
 )
 from nanobot.seam.installed import FoundPlugin, installed
-from nanobot.seam.plugin import resolved
+from nanobot.seam.plugin import Part, resolved
 from nanobot.text import Sentence
 from nanobot.workspace.blobs import Blobs, digest_of
 
@@ -35,24 +35,15 @@ def blobs_of(config: Config) -> Blobs:
     that cannot open it."""
     if isinstance(config.blobs, Path):
         return Blobs(config.blobs)
-    scheme, which = config.blobs.partition(":")[0], switched(config)
-    for found in which.on.values():
-        if scheme in found.plugin.blobs:
-            return _opened(found, config.blobs, scheme)
-    for name, why in which.off.items():
-        each = installed().found.get(name)
-        if each is not None and scheme in each.plugin.blobs:
-            raise ConfigError(f"blobs needs the plugin {name}. {why}")
-    raise ConfigError(f"blobs begins with {scheme}: no plugin brings such a storage")
-
-
-def _opened(found: FoundPlugin, url: str, scheme: str) -> Blobs:
-    given = installed().tried(
-        found.name,
-        "blobs",
-        partial(_given, found, url, scheme),
-        ConfigError,
-    )
+    url, off = config.blobs, switched(config).off
+    scheme, plugins = url.partition(":")[0], installed()
+    bringing = plugins.having("blobs", scheme)
+    if not bringing:
+        raise ConfigError(f"blobs begins with {scheme}: no plugin brings such a storage")
+    found, part = min(bringing, key=lambda each: each[0].name in off)
+    if found.name in off:
+        raise ConfigError(f"blobs needs the plugin {found.name}. {off[found.name]}")
+    given = plugins.tried(found.name, "blobs", partial(_given, found, part, url), ConfigError)
     if given is None:
         raise ConfigError(
             f"blobs: the plugin {found.name} cannot open {url}: `nanobot plugins list` says why"
@@ -60,8 +51,8 @@ def _opened(found: FoundPlugin, url: str, scheme: str) -> Blobs:
     return given
 
 
-def _given(found: FoundPlugin, url: str, scheme: str) -> Blobs:
-    given: Any = resolved(found.plugin.blobs[scheme])(url)
+def _given(found: FoundPlugin, part: Part, url: str) -> Blobs:
+    given: Any = resolved(part)(url)
     if not all(callable(getattr(given, verb, None)) for verb in _VERBS):
         kind = type(given).__name__
         raise PluginBroken(f"it gives a {kind}, which has no write, read and remove")

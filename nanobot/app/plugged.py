@@ -125,7 +125,8 @@ class Plugged:
     ) -> AbstractContextManager[None]:
         """Catch a failure while inside, and note it as the plugin's, unless it is a `passing` one,
         which is raised."""
-        return failing(found.name, field, partial(self.fail, found.name, field), *passing)
+        what: Sentence = f"{field} of the plugin {found.name}"
+        return failing(what, partial(self.fail, found.name, field), *passing)
 
     def drop(self, name: str) -> None:
         """The plugin cannot be used at all."""

@@ -110,7 +110,7 @@ def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str
 
 def brings(field: Literal["blobs", "databases"], scheme: str) -> bool:
     """Whether a plugin, on or off, brings such storages or databases for URLs that begin so."""
-    return any(scheme in getattr(found.plugin, field) for found in plugins().found.values())
+    return bool(plugins().having(field, scheme))
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from nanobot.errors import (
     ModelError,
     ModelProtocolError,
     ModelUnreachable,
-    NanobotError,
     PluginBroken,
 )
 from nanobot.providers.base import (
@@ -30,7 +29,7 @@ from nanobot.providers.base import (
 from nanobot.providers.model_facts import configured
 from nanobot.providers.opening import Opening
 from nanobot.seam.entry_points import PROVIDERS, Plugins
-from nanobot.seam.given import unable
+from nanobot.seam.given import failing, unable
 from nanobot.seam.plugin import Part, resolved
 
 
@@ -60,20 +59,10 @@ def open_provider(opening: Opening, plugins: Plugins, known: Iterable[str]) -> L
 def open_plugged(opening: Opening, part: Part, package: str) -> LLMProvider:
     """The provider that a plugin of a package opens by that function. Raises only ConfigError, for
     settings that it rejects and for a broken one."""
-    name, client = opening.choice.provider_name, opening.choice.client
-    opened: list[LLMProvider] = []
-    refused: list[NanobotError] = []
-    with boundary(f"the client {client} of the package {package}") as caught:
-        try:
-            opened.append(_whole(resolved(part)(opening)))
-        except NanobotError as error:
-            refused.append(error)
-    if opened:
-        return Guarded(name, opened[0], opening.settings)
-    if refused and isinstance(refused[0], ConfigError):
-        raise refused[0]
-    why = refused[0] if refused else f"{type(caught.error).__name__}: {caught.error}"
-    raise ConfigError(f"providers.{name}.client: {client} of the package {package}: {why}")
+    name, client, why = opening.choice.provider_name, opening.choice.client, list[str]()
+    with failing(f"the client {client} of the package {package}", why.append, ConfigError):
+        return Guarded(name, _whole(resolved(part)(opening)), opening.settings)
+    raise ConfigError(f"providers.{name}.client: {client} of the package {package}: {why[0]}")
 
 
 def _sane(delta: Delta) -> Delta:

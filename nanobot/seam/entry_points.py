@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PathDistribution, distributions
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from nanobot.boundary import Caught, boundary
 from nanobot.errors import ConfigError, NanobotError, PluginBroken
 from nanobot.log_context import rarely_used_log
+from nanobot.seam.given import failing
 from nanobot.system import DISTRIBUTION, sparing_authorities
 
 TOOLS = "nanobot.tools"
@@ -118,12 +118,12 @@ _stuck: dict[str, threading.Thread] = {}
 T = TypeVar("T")
 
 
-class LoadedPlugin(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded entry point. `package`: its distribution."""
 
     name: str
     package: str
-    what: T
+    what: Any
 
 
 class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,11 +165,10 @@ class Plugins:
         self._places: _Places | None = None
         self._patience = patience
 
-    def each(
-        self, group: str, use: Callable[[LoadedPlugin[Any]], T], *, own: bool = True
-    ) -> list[LoadedPlugin[T]]:
-        """Load every one of a group and pass it to `use`, in a fixed order: by name, nanobot's
-        first (none of these if `own` is False). `use` raises NanobotError for an unusable one."""
+    def each(self, group: str, use: Callable[[LoadedPlugin], T], *, own: bool = True) -> list[T]:
+        """Load every one of a group, pass it to `use` and return the results, in a fixed order: by
+        name, nanobot's first (none of these if `own` is False). `use` raises NanobotError for an
+        unusable one."""
         points = [point for point in self.points(group) if own or not _is_own(point)]
         loaded = [self._used(point, use) for point in points]
         missing = [each for each in loaded if isinstance(each, BrokenPlugin) and each.missing]
@@ -182,9 +181,9 @@ class Plugins:
                 *(len(missing), len(BUILT_IN), some_of([each.name for each in missing])),
                 DISTRIBUTION,
             )
-        return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
+        return [used for used in loaded if not isinstance(used, BrokenPlugin)]
 
-    def built_in(self, plugin: LoadedPlugin[Any]) -> bool:
+    def built_in(self, plugin: LoadedPlugin) -> bool:
         """Whether it belongs to nanobot."""
         return not plugin.package or plugin.package in _OWN
 
@@ -192,30 +191,15 @@ class Plugins:
         """The names in a group, without loading any. A duplicate name is left out."""
         return tuple(self._named(group))
 
-    def one(self, group: str, name: str, use: Callable[[LoadedPlugin[Any]], T]) -> LoadedPlugin[T]:
-        """Load the one with that name and pass it to `use`. Raises PluginBroken, which is then in
-        `left_out` too; KeyError if the name is unknown."""
-        loaded = self._used(self._named(group)[name], use)
-        if isinstance(loaded, BrokenPlugin):
-            raise PluginBroken(str(loaded))
-        return loaded
-
     def opened(self, group: str, name: str, call: Callable[[Any], T]) -> T:
-        """Call the function with that name through `call` and return the result. Raises ConfigError
-        for settings that the function refuses; otherwise as `one`."""
-        refused: list[ConfigError] = []
-
-        def use(plugin: LoadedPlugin[Any]) -> T | None:
-            try:
-                return call(plugin.what)
-            except ConfigError as error:
-                refused.append(error)
-                return None
-
-        what = self.one(group, name, use).what
-        if what is None:
-            raise refused[0]
-        return what
+        """Load the one with that name, pass it to `call` and return the result. Raises ConfigError
+        for settings that are refused; PluginBroken, which is then in `left_out` too;
+        KeyError if the name is unknown."""
+        point = self._named(group)[name]
+        used = self._used(point, lambda plugin: call(plugin.what), ConfigError)
+        if isinstance(used, BrokenPlugin):
+            raise PluginBroken(str(used))
+        return used
 
     def _named(self, group: str) -> dict[str, EntryPoint]:
         named: dict[str, EntryPoint] = {}
@@ -234,38 +218,31 @@ class Plugins:
         return list(_of_group(self._places, group))
 
     def _used(
-        self, point: EntryPoint, use: Callable[[LoadedPlugin[Any]], T]
-    ) -> LoadedPlugin[T] | BrokenPlugin:
-        why, missing = "", False
-        with boundary(f"{point.name} of {point.group}") as caught:
+        self,
+        point: EntryPoint,
+        use: Callable[[LoadedPlugin], T],
+        *passing: type[NanobotError],
+    ) -> T | BrokenPlugin:
+        why, missing = list[str](), False
+        with failing(f"{point.name} of {point.group}", why.append, *passing):
             try:
-                package = _package(point)
-                what = _own(point) if _is_own(point) else self._imported(point, caught)
-                if caught.error is None:
-                    loaded = LoadedPlugin(name=point.name, package=package, what=what)
-                    return LoadedPlugin(name=loaded.name, package=package, what=use(loaded))
-            except NanobotError as error:
-                why = str(error)
+                what = _own(point) if _is_own(point) else self._imported(point)
             except ModuleNotFoundError as error:
                 if not f"{point.module}.".startswith(f"{error.name}."):
                     raise
-                why = f"ModuleNotFoundError: {error}"  # it is not there: no trace says more
                 missing = point in built_in()
-        if caught.error is not None:
-            why = f"{type(caught.error).__name__}: {caught.error}"
-        return self._leave(point, why, missing=missing)
+                # It is not there: no trace says more.
+                raise PluginBroken(f"ModuleNotFoundError: {error}") from None
+            return use(LoadedPlugin(name=point.name, package=_package(point), what=what))
+        return self._leave(point, why[0], missing=missing)
 
-    def _imported(self, point: EntryPoint, caught: Caught) -> Any:
-        """The imported object, or None and the error in `caught`. Raises PluginBroken if the import
-        does not end."""
-        result: list[Any] = []
-        failed: list[Exception] = []
+    def _imported(self, point: EntryPoint) -> Any:
+        """The imported object. Raises PluginBroken if the import fails or does not end."""
+        result, failed = list[Any](), list[str]()
 
         def load() -> None:
-            with boundary(f"{point.name} of {point.group}") as inner:
+            with failing(f"{point.name} of {point.group}", failed.append):
                 result.append(point.load())
-            if inner.error is not None:
-                failed.append(inner.error)
 
         root = point.module.partition(".")[0]
         if root in _stuck and _stuck[root].is_alive():
@@ -279,8 +256,9 @@ class Plugins:
                 f"its import has not ended within {self._patience:g} s; what takes time belongs "
                 "into the functions that need it"
             )
-        caught.error = failed[0] if failed else None
-        return result[0] if result else None
+        if failed:
+            raise PluginBroken(failed[0])
+        return result[0]
 
     def _leave(self, point: EntryPoint, why: str, *, missing: bool = False) -> BrokenPlugin:
         """Missing ones are reported together, by `each`."""

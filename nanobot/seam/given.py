@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, PluginBroken
 from nanobot.promised import promised
+from nanobot.text import Sentence
 
 T = TypeVar("T")
 
@@ -64,12 +65,12 @@ def named(kind: type[Any]) -> str:
 
 @contextmanager
 def failing(
-    plugin: str, field: str, note: Callable[[str], object], *passing: type[Exception]
+    what: Sentence, note: Callable[[str], object], *passing: type[Exception]
 ) -> Iterator[None]:
-    """Catch a failure of a plugin's field while inside, and `note` why, unless it is a `passing`
-    one, which is raised."""
+    """Catch a failure of other code while inside, and `note` why, unless it is a `passing` one,
+    which is raised."""
     why, passed = "", list[Exception]()
-    with boundary(f"{field} of the plugin {plugin}") as caught:
+    with boundary(what) as caught:
         try:
             yield
         except passing as error:

@@ -16,7 +16,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
 from nanobot.seam.given import failing
-from nanobot.seam.plugin import FUNCTIONS, FileReader, Guidance, Plugin, resolved
+from nanobot.seam.plugin import FUNCTIONS, FileReader, Guidance, Part, Plugin, resolved
 from nanobot.text import pattern
 from nanobot.texts import Translate
 
@@ -64,6 +64,11 @@ class Installed:
         self.found = found
         self.left_out = left_out
 
+    def having(self, field: str, key: str) -> list[tuple[FoundPlugin, Part]]:
+        """The plugins with that key in that field, on or off, each with its part."""
+        parts = [(found, getattr(found.plugin, field).get(key)) for found in self.found.values()]
+        return [(found, part) for found, part in parts if part is not None]
+
     def tried(
         self, name: str, field: str, call: Callable[[], T], *passing: type[Exception]
     ) -> T | None:
@@ -78,7 +83,7 @@ class Installed:
                 )
                 self.left_out.append(left.reported())
 
-        with failing(name, field, leave_out, *passing):
+        with failing(f"{field} of the plugin {name}", leave_out, *passing):
             return call()
         return None
 
@@ -112,7 +117,7 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
     loader.names(PLUGINS)  # leaves out duplicate names
     found: dict[str, FoundPlugin] = {}
 
-    def use(loaded: LoadedPlugin[Any]) -> None:
+    def use(loaded: LoadedPlugin) -> None:
         wrong = trouble(loaded.what, loaded.name)
         if wrong:
             raise PluginBroken(wrong)

@@ -63,12 +63,10 @@ class DatabaseServer(Protocol):
 def server_of(url: str) -> DatabaseServer:
     """The database of a URL that is not of SQLite. Raises ConfigError if no plugin brings it."""
     scheme, plugins = url.partition(":")[0], installed()
-    for name, found in list(plugins.found.items()):
-        part = found.plugin.databases.get(scheme)
-        if part is not None:
-            given = plugins.tried(name, "databases", partial(_given, part, url), NanobotError)
-            if given is not None:
-                return given
+    for found, part in plugins.having("databases", scheme):
+        given = plugins.tried(found.name, "databases", partial(_given, part, url), NanobotError)
+        if given is not None:
+            return given
     for broken in plugins.left_out:
         if broken.name == _OURS.get(scheme):
             raise _lacking(broken.name, f"It could not be loaded: {broken.why}")
@@ -83,10 +81,10 @@ def _given(part: Part, url: str) -> DatabaseServer:
 def usable(url: str, config: Config) -> str:
     """That URL of a database. Raises ConfigError if it is of a plugin that is off."""
     if not url.startswith("sqlite"):
-        scheme, plugins = url.partition(":")[0], installed().found
-        for name, why in switched(config).off.items():
-            if name in plugins and scheme in plugins[name].plugin.databases:
-                raise _lacking(name, why)
+        off = switched(config).off
+        for found, _ in installed().having("databases", url.partition(":")[0]):
+            if found.name in off:
+                raise _lacking(found.name, off[found.name])
     return url
 
 

@@ -23,7 +23,7 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     skipped with all its tools; it never prevents the start.
     """
 
-    def use(plugin: LoadedPlugin[Any]) -> None:
+    def use(plugin: LoadedPlugin) -> None:
         source = f"plugin {plugin.package or plugin.name}"
         register_together(registry, offered(plugin.what), source)
 

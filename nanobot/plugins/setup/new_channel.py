@@ -17,7 +17,7 @@ from nanobot.plugins.common.faces import GRADES
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.ports import Setup, SetupField
-from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins
+from nanobot.seam.entry_points import CHANNELS, Plugins
 from nanobot.seam.installed import provided
 
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
@@ -39,14 +39,14 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
     """What to ask before a channel of that type can be opened; without questions if the adapter
     defines none. Raises PluginBroken, and KeyError for an unknown type."""
 
-    def read(plugin: LoadedPlugin[Any]) -> Setup:
-        check_opener(plugin.what, "a channel")
-        setup = getattr(sys.modules.get(plugin.what.__module__), "SETUP", None)
+    def read(opener: Any) -> Setup:
+        check_opener(opener, "a channel")
+        setup = getattr(sys.modules.get(opener.__module__), "SETUP", None)
         if setup is not None and not isinstance(setup, Setup):
             raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
         return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
 
-    return (plugins or Plugins()).one(CHANNELS, kind, read).what
+    return (plugins or Plugins()).opened(CHANNELS, kind, read)
 
 
 def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:

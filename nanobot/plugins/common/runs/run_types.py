@@ -123,7 +123,7 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
     """The types from other packages, except broken ones and those whose name is `taken`."""
     names = set(taken)
 
-    def use(plugin: LoadedPlugin[Any]) -> AnyRunType:
+    def use(plugin: LoadedPlugin) -> AnyRunType:
         kind = plugin.what
         if not isinstance(kind, RunType):
             raise UsageError(
@@ -137,7 +137,7 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
         names.add(kind.name)
         return kind
 
-    return [loaded.what for loaded in plugins.each(RUN_TYPES, use)]
+    return plugins.each(RUN_TYPES, use)
 
 
 def trouble(kind: Any) -> str:
