@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.channels.catching_up import CatchingUp
-from nanobot.channels.reception import Reception
+from nanobot.channels.live_only import LiveOnly
+from nanobot.channels.reception import InOrder, Reception
 from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.dispatcher import Dispatcher
@@ -22,7 +22,7 @@ def reception(operations: Dispatcher) -> Reception:
         chats=engine.records.chats,
         partial=engine.partial,
         now=engine.now,
-        in_order=CatchingUp,
+        in_order=operations.offered(InOrder) or LiveOnly,
     )
 
 

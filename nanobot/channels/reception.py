@@ -34,6 +34,14 @@ class Commands(Protocol):
         yes or no."""
 
 
+class InOrder(Protocol):
+    """Brings missed and live messages to an intake. The plugin `missed_reactions` offers it, on or
+    off; without it there is LiveOnly."""
+
+    def __call__(self, intake: Intake, history: History) -> CatchUp:
+        """See ports.Intake."""
+
+
 class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the gateway that an intake asks."""
 
@@ -44,5 +52,4 @@ class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """What a session's run has said so far."""
     now: Callable[[], float]
     """In unix seconds."""
-    in_order: Callable[[Intake, History], CatchUp]
-    """Brings live and missed messages to an intake, see ports.Intake."""
+    in_order: InOrder

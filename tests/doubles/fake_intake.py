@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from nanobot.channels.catching_up import CatchingUp
 from nanobot.messages import Address, InboundMessage
+from nanobot.plugins.common.catching_up import CatchingUp
 from nanobot.ports import CatchUp, History
 
 

@@ -27,6 +27,7 @@ from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
+from nanobot.channels.reception import InOrder
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
@@ -35,6 +36,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.catching_up import CatchingUp
 from nanobot.plugins.common.gateway_facts import Facts, GatewayFacts
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.receipts import ChatReceipts
@@ -165,6 +167,7 @@ class FakeGateway:
         asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
+        self.offers.add({InOrder: CatchingUp})
         self.offers.add({GatewayFacts: _Facts(self.facts)})
         self.worker = agent.worker
         self.run_service = runs_for_programs(

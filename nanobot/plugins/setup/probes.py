@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence, Set
 
-from nanobot.channels.catching_up import CatchingUp
+from nanobot.channels.live_only import LiveOnly
 from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
@@ -133,7 +133,7 @@ class _Doorkeeper:
                 raise _Met(message)
 
     def in_order(self, history: History) -> CatchUp:
-        return CatchingUp(self, history)
+        return LiveOnly(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         pass  # a send to the old id gets the new one

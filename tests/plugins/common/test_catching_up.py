@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from nanobot.channels.catching_up import CatchingUp
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.plugins.common.catching_up import CatchingUp
 from nanobot.ports import Missed
 from tests.doubles.fake_intake import FakeIntake
 
