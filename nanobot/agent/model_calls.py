@@ -54,7 +54,6 @@ from nanobot.session.entries import (
     ModelCallEntry,
     OverflowEntry,
     ReplyEntry,
-    SummaryEntry,
 )
 from nanobot.session.runs import PromptSnapshot
 from nanobot.session.usage import guess
@@ -84,13 +83,13 @@ class ModelCaller:
         settings: RunSettings,
         blobs: BlobReader | None = None,
     ) -> None:
-        """`blobs`: has the pictures of requests."""
+        """`summarizing`: makes summaries; `blobs`: has the pictures of requests."""
         self._bus = bus
         self._journal = bus.journal
-        self._models = models
+        self.models = models
         self._tools = tools
         self._prompts = prompts
-        self._summarizing = summarizing
+        self.summarizing = summarizing
         self._clock = clock
         self.settings = settings
         self._blobs = blobs
@@ -109,26 +108,12 @@ class ModelCaller:
                 raise
             await self._fall_back(active, error, self._since(began))
 
-    @property
-    def summarizes(self) -> bool:
-        """Whether anything makes summaries; the plugin `summaries` does."""
-        return self._summarizing is not None
-
-    async def compact(self, active: ActiveRun) -> SummaryEntry | None:
-        """Summarize everything before this run. None if there is nothing, or the model cannot.
-        Raises ModelError or ConfigError when there is no model."""
-        made = any(isinstance(body, SummaryEntry) for body in active.bodies)  # before a crash
-        if self._summarizing is not None and not made:
-            provider, profile = await self._models.pick(active.model)
-            await self._summarizing.summarise(active, provider, profile, active.log.entries[-1].seq)
-        return next((body for body in active.bodies if isinstance(body, SummaryEntry)), None)
-
     async def _one_model(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Ask the current model: the session's, or the first fallback that has not failed."""
         failed, others = len(_failures(active)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
         label = label or active.options.model or active.model
-        provider, profile = await self._models.pick(label)
+        provider, profile = await self.models.pick(label)
         steers = self.settings.steer and not profile.one_at_a_time
         if steers and self._bus.mail_came(active.run.session_key):
             await active.steer(self.settings.zone)
@@ -202,9 +187,9 @@ class ModelCaller:
         snapshot, call, fresh = await self.prepare(active, next_call, profile)
         if call.window_from != active.window_from and active.options.history is None:
             try:
-                if self._summarizing is not None:
+                if self.summarizing is not None:
                     upto = call.window_from - 1
-                    await self._summarizing.summarise(active, provider, profile, upto)
+                    await self.summarizing.summarise(active, provider, profile, upto)
             except OverBudget as error:  # the answer may still fit
                 logger.warning("run {}: no summary of older messages: {}", active.run.id, error)
             snapshot = await self._fresh(active, profile)  # it may include new memories

@@ -16,7 +16,6 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.run_log import latest_summary
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
@@ -27,8 +26,6 @@ from nanobot.ports import Clock
 from nanobot.session.entries import (
     FailedEntry,
     ObjectionEntry,
-    SummaryEntry,
-    SummaryUndoneEntry,
     WindowResetEntry,
 )
 from nanobot.session.run_types import NO_TYPES, RunTypes
@@ -51,6 +48,9 @@ and its next answer is given unchecked. Raises StoreError only."""
 Begun: TypeAlias = Callable[[ActiveRun], None]
 """Called in the task of a run before anything else, also when it resumes: for what follows the
 run's lines in the log and its requests."""
+Obey: TypeAlias = Callable[[ActiveRun, LaneCommand, ModelCaller], Awaitable[bool]]
+"""Performs a command of a lane other than /new, and ends its run; whether more waits there. Raises
+ModelError, ConfigError, OverBudget and StoreError."""
 
 
 class Runner:
@@ -66,6 +66,7 @@ class Runner:
         stages: Sequence[Stage] = (),
         check: Check | None = None,
         begun: Begun = lambda _: None,
+        obey_other: Callable[[], Obey | None] = lambda: None,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls
@@ -75,6 +76,7 @@ class Runner:
         self._stages = stages
         self._check = check
         self._begun = begun
+        self._obey_other = obey_other
 
     @property
     def settings(self) -> RunSettings:
@@ -226,40 +228,15 @@ class Runner:
         return await active.finish(RunState.FAILED, text, kind, error=error, last=last)
 
     async def _obey(self, active: ActiveRun, command: LaneCommand) -> bool:
-        match command:
-            case LaneCommand.NEW:
-                text = "New conversation. I no longer see what we said before (it is in the log)."
-                last, window = [WindowResetEntry()], WindowChange()
-                kind = OutboundKind.NOTICE
-                return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
-            case LaneCommand.COMPACT:
-                return await self._compact(active)
-            case LaneCommand.COMPACT_UNDO:
-                return await self._undo_compact(active)
-
-    async def _compact(self, active: ActiveRun) -> bool:
-        summary = await self._model_calls.compact(active)
-        text = "There is nothing to sum up, or this model cannot."
-        if not self._model_calls.summarizes:
-            text = _without_summaries()
-        if summary is not None:
-            text = f"I continue with this summary (`/compact undo` reverts it):\n\n{summary.text}"
-            if summary.facts:
-                text += f"\n\n({_facts(summary)} went to memory: /memory list)"
-        own = around(text, summary.text if summary is not None else "")
-        return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE, own=own)
-
-    async def _undo_compact(self, active: ActiveRun) -> bool:
-        summary, kind = latest_summary(active.log.entries), OutboundKind.NOTICE
-        if summary is None:
-            text = "There is no summary to take back."
-            return await active.finish(RunState.COMPLETED, text, kind)
-        text = "I see everything again that the summary covered."
-        if summary.facts:
-            facts = _facts(summary)
-            text += f" What went to memory with it ({facts}) stays there: /memory list"
-        last, window = [SummaryUndoneEntry()], WindowChange(summary.covers_from)
-        return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
+        kind, calls = OutboundKind.NOTICE, self._model_calls
+        if command is LaneCommand.NEW:
+            text = "New conversation. I no longer see what we said before (it is in the log)."
+            last, window = [WindowResetEntry()], WindowChange()
+            return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
+        unable = command is LaneCommand.COMPACT and calls.summarizing is None
+        if unable or (obey := self._obey_other()) is None:
+            return await active.finish(RunState.COMPLETED, _without_summaries(), kind)
+        return await obey(active, command, calls)
 
 
 def _limit_line(reason: str, limits: step.StepLimits) -> Sentence:
@@ -270,10 +247,6 @@ def _limit_line(reason: str, limits: step.StepLimits) -> Sentence:
     if reason == "limit_tool_calls":
         return f"I stopped here: the limit of {limits.max_tool_calls} tool calls."
     return f"I stopped here: the limit of {limits.max_run_seconds:g} seconds."
-
-
-def _facts(summary: SummaryEntry) -> Sentence:
-    return "1 fact" if summary.facts == 1 else f"{summary.facts} facts"
 
 
 def _without_summaries() -> Sentence:

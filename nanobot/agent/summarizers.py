@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nanobot.agent.prompts import Summarizing
+from nanobot.agent.runner import Obey
 from nanobot.ports import Clock
 from nanobot.seam.installed import Interface
 from nanobot.session.lasting import LastingFacts
@@ -20,3 +21,5 @@ class Summaries(Protocol):
 
 SUMMARIES: Interface[Callable[[Clock], Summaries]] = Interface("summaries")
 """The same, for programs and tests."""
+OBEY_SUMMARIES: Interface[Obey] = Interface("obey_summaries")
+"""What performs /compact and /compact undo; it is there also while that plugin is off."""

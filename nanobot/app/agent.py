@@ -14,6 +14,7 @@ from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Check, Runner, Stage
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
+from nanobot.agent.summarizers import OBEY_SUMMARIES
 from nanobot.agent.tool_calls import Receipts, Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.app.zones import zone_of_home
@@ -22,6 +23,7 @@ from nanobot.config.loader import AgentSettings
 from nanobot.ports import BlobReader, Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
+from nanobot.seam.installed import provided
 from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.tools.registry import ToolRegistry
 
@@ -92,6 +94,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.stages,
         dependencies.check,
         accompanied(dependencies.propagation),
+        lambda: provided(OBEY_SUMMARIES),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     return AgentParts(worker=worker, model_calls=models, tool_calls=calls)

@@ -16,7 +16,7 @@ from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
-from nanobot.agent.summarizers import SUMMARIES
+from nanobot.agent.summarizers import OBEY_SUMMARIES, SUMMARIES
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
@@ -303,7 +303,11 @@ class AgentLoop:
             tool_calls = ToolExecutor(
                 self.tools, clock, seconds, self._retries, asker=provided(ASKER)
             )
-            runner = Runner(bus, model_calls, tool_calls, clock, begun=begin_log_of)
+            runner = Runner(
+                *(bus, model_calls, tool_calls, clock),
+                begun=begin_log_of,
+                obey_other=lambda: provided(OBEY_SUMMARIES),
+            )
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)
             background = Background(worker, self._cron, private=self._private)

@@ -11,5 +11,8 @@ PLUGIN = Plugin(
     summary="Summarizes conversations that become too long.",
     texts=Path(__file__).parent,
     objects="nanobot.plugins.summaries.service:objects",
-    provides={"summaries": "nanobot.plugins.summaries.compaction:Summarizers"},
+    provides={
+        "summaries": "nanobot.plugins.summaries.compaction:Summarizers",
+        "obey_summaries": "nanobot.plugins.summaries.commands:obey",
+    },
 )
