@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,9 +12,6 @@ from nanobot.ports import Capabilities, Clock, Rate
 
 MEMORY_SECONDS = 60.0
 """After a wait that a platform requested, sends keep to its documented rate for this long."""
-
-LEFT_TO_ANSWERS = 3
-"""Reserved for answers, of the messages and edits that a chat takes at once."""
 
 
 class RatePeers(msgspec.Struct, frozen=True):
@@ -66,10 +62,9 @@ class RateLimiter:
 
     A chat that the platform complained about waits as long as requested, and keeps to `chat_rate`
     for a minute after that. A complaint about the whole bot, or about two chats within that minute,
-    slows all chats down to `bot_rate`. Otherwise nothing waits. `free` says whether previews and
-    typing would use up capacity that answers need: if a chat takes several messages per period,
-    edited previews leave the last three of them. If other processes send for the same bot, each
-    keeps to its share of the bot's limit and hears of complaints about it.
+    slows all chats down to `bot_rate`. Otherwise nothing waits. If other processes send for the
+    same bot, each keeps to its share of the bot's limit and hears of complaints about it. `counts`
+    are called with each chat that something is sent to, and whether it is an edit.
     """
 
     def __init__(
@@ -81,13 +76,9 @@ class RateLimiter:
         self._clock = clock
         self._others = others
         self._chat_rate = rates.chat_rate
-        self._edit_rate = rates.edit_rate
         self._bot = _Bucket(rates.bot_rate)
         self._chats: dict[str, _Bucket] = {}
-        self._edits: deque[float] = deque()
-        chat = rates.chat_rate
-        self._shared = chat if chat is not None and chat.count > 1 else None
-        self._recent: dict[str, deque[float]] = {}
+        self.counts: list[Callable[[str, bool], None]] = []
 
     async def turn(self, chat: str, *, edit: bool = False) -> None:
         """Wait until something may be sent to this chat, and count it as sent."""
@@ -96,26 +87,17 @@ class RateLimiter:
                 await self._clock.sleep(wait)
         now = self._clock.monotonic()
         for bucket in self._buckets(chat):
-            bucket.took(now, self._senders if bucket is self._bot else 1)
-        if edit and self._edit_rate is not None:
-            self._edits.append(now)
-        if self._shared is not None:
-            self._note(chat, now, self._shared)
+            bucket.took(now, self.senders if bucket is self._bot else 1)
+        for count in self.counts:
+            count(chat, edit)
 
-    def free(self, chat: str, *, edit: bool = False) -> bool:
-        """Whether a preview or typing sign may be sent there now: nothing waits, the platform has
-        not complained within a minute, and half of all edits and one of those in this chat are left
-        for answers."""
+    def free(self, chat: str) -> bool:
+        """Whether something may be sent there at once that is no answer: nothing waits, and the
+        platform has not complained within a minute."""
         now = self._clock.monotonic()
         buckets = self._buckets(chat)
-        if any(bucket.waiting or bucket.blamed(now) or bucket.wait(now) for bucket in buckets):
-            return False
-        if edit and self._shared is not None and self._crowded(chat, now, self._shared):
-            return False
-        return (
-            not edit
-            or self._edit_rate is None
-            or (self._edited(now) < self._edit_rate.count / 2 / self._senders)
+        return not any(
+            bucket.waiting or bucket.blamed(now) or bucket.wait(now) for bucket in buckets
         )
 
     def complained(self, chat: str, error: NotSent) -> None:
@@ -147,27 +129,9 @@ class RateLimiter:
             self._bot.slow_down(now)
 
     @property
-    def _senders(self) -> int:
+    def senders(self) -> int:
         """The number of processes that share the bot's limit."""
         return 1 + self._others.count()
-
-    def _note(self, chat: str, now: float, rate: Rate) -> None:
-        """Count a send to this chat, and forget chats without a recent one."""
-        since = now - rate.seconds
-        for name in [name for name, times in self._recent.items() if times[-1] <= since]:
-            del self._recent[name]
-        self._recent.setdefault(chat, deque(maxlen=rate.count)).append(now)
-
-    def _crowded(self, chat: str, now: float, rate: Rate) -> bool:
-        recent = sum(moment > now - rate.seconds for moment in self._recent.get(chat, ()))
-        return recent >= max(rate.count - LEFT_TO_ANSWERS, 1)
-
-    def _edited(self, now: float) -> int:
-        """Edits within the last period of their rate."""
-        since = now - (0.0 if self._edit_rate is None else self._edit_rate.seconds)
-        while self._edits and self._edits[0] <= since:
-            self._edits.popleft()
-        return len(self._edits)
 
     @contextmanager
     def _queued(self, chat: str) -> Iterator[None]:

@@ -15,13 +15,9 @@ SECOND, TENTH = Rate(1, 1.0), Rate(10, 1.0)
 
 
 def limiter(
-    clock: ManualClock,
-    *,
-    chat: Rate | None = SECOND,
-    bot: Rate | None = TENTH,
-    edit: Rate | None = None,
+    clock: ManualClock, *, chat: Rate | None = SECOND, bot: Rate | None = TENTH
 ) -> RateLimiter:
-    return RateLimiter(clock, Capabilities(chat_rate=chat, bot_rate=bot, edit_rate=edit))
+    return RateLimiter(clock, Capabilities(chat_rate=chat, bot_rate=bot))
 
 
 async def sent(rates: RateLimiter, clock: ManualClock, chat: str, count: int) -> list[float]:
@@ -111,23 +107,6 @@ async def test_while_an_answer_waits_no_preview_is_sent() -> None:
     assert rates.free("5")
 
 
-async def test_previews_leave_half_of_the_edits_to_answers(clock: ManualClock) -> None:
-    rates = limiter(clock, edit=Rate(50, 60.0))
-    shown = 0
-    for _ in range(600):  # twenty runs that look every second, for half a minute
-        if rates.free(str(shown % 20), edit=True):
-            await rates.turn(str(shown % 20), edit=True)
-            shown += 1
-        clock.advance(0.05)
-    assert shown == 25
-    assert rates.free("1")
-    for chat in range(20):
-        await rates.turn(str(chat), edit=True)
-    assert clock.sleeps == []
-    clock.advance(60)
-    assert rates.free("1", edit=True)
-
-
 async def test_two_complaints_of_one_chat_are_its_own() -> None:
     rates = limiter(ManualClock())
     rates.complained("1", flood())
@@ -183,19 +162,6 @@ async def test_a_failure_without_a_wait_is_no_complaint() -> None:
     rates = limiter(ManualClock())
     rates.complained("1", NotSent("503"))
     assert rates.free("1")
-
-
-async def test_previews_leave_the_last_messages_of_a_chats_period_to_answers() -> None:
-    clock = ManualClock()
-    rates = RateLimiter(clock, Capabilities(chat_rate=Rate(5, 5.0)))
-    for _ in range(2):
-        assert rates.free("1", edit=True)
-        await rates.turn("1", edit=True)
-    assert not rates.free("1", edit=True)
-    assert rates.free("2", edit=True)
-    assert await sent(rates, clock, "1", 3) == [0] * 3
-    clock.advance(5.0)
-    assert rates.free("1", edit=True)
 
 
 async def test_processes_that_share_a_bot_share_what_it_may_send() -> None:

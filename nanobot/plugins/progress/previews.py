@@ -17,6 +17,7 @@ from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
 from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
+from nanobot.plugins.progress.allowance import Allowance
 from nanobot.plugins.progress.calls import Calls
 from nanobot.plugins.progress.store import PreviewRows
 from nanobot.ports import Clock, OutboundPart
@@ -63,6 +64,7 @@ class Previews(Showing):
     ) -> None:
         self._leases = parts.leases
         self._sender = parts.sender
+        self._allowance = Allowance(parts.sender.rates, parts.channel.capabilities, clock)
         self._calls = Calls(parts)
         self._journal = journal
         self._rows = PreviewRows.over(journal)
@@ -170,7 +172,7 @@ class Previews(Showing):
         else:
             unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
         edit = preview.row is not None and preview.row.standing is not None and not preview.grows
-        if unchanged or not self._sender.rates.free(run.address.chat_id, edit=edit):
+        if unchanged or not self._allowance.free(run.address.chat_id, edit=edit):
             return False
         try:
             if not await self._may_show(run, preview):
