@@ -19,7 +19,7 @@ from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery_parts import DeliveryParts
 from nanobot.channels.departures import Departure
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Sending
+from nanobot.channels.sender import PartSender
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Probing
@@ -35,7 +35,7 @@ class Delivery:
     def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
         name: str,
-        sender: Sending,
+        sender: PartSender,
         bus: Bus,
         clock: Clock,
         rng: random.Random,
@@ -122,7 +122,7 @@ class Delivery:
             return False
         if not self._leases.attended(chat):
             return False
-        calm = not parts.outage.suspected and parts.sender.free(chat)
+        calm = not parts.outage.suspected and parts.sender.rates.free(chat)
         return calm and parts.may_depart(message)
 
     async def flush(self, seconds: float) -> None:

@@ -10,7 +10,7 @@ from nanobot.channels.ages import Ages
 from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Sending
+from nanobot.channels.sender import PartSender
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock
 from nanobot.retries import Backoff
@@ -20,7 +20,7 @@ from nanobot.session.journal import Journal
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies shared by all chats of a channel."""
 
-    sender: Sending
+    sender: PartSender
     journal: Journal
     clock: Clock
     moved: MovedChats

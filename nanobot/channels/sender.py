@@ -48,7 +48,8 @@ Arrived: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[list[str]]]
 
 
 class PartSender:
-    """See sending.Sending and intake.Host. Parts are sent at the rate that the platform allows.
+    """Renders the messages of one channel and sends their parts, at the rate that the platform
+    allows.
 
     The caller records that a part is about to be sent, and afterwards the result.
     """
@@ -93,11 +94,9 @@ class PartSender:
         return self._with_keys(message)
 
     async def line(self, address: Address, text: Sentence, key: str) -> OutboundPart:
+        """A line of nanobot's own, as a part of its own."""
         line = OutboundMessage(address=address, text=text, key=key, kind=OutboundKind.NOTICE)
         return OutboundPart(text=(await self._changed(line)).text, key=key)
-
-    def free(self, chat_id: str) -> bool:
-        return self.rates.free(chat_id)
 
     async def _changed(self, message: OutboundMessage) -> OutboundMessage:
         """The message as plugins change it, if its words are nanobot's own."""
@@ -193,6 +192,8 @@ class PartSender:
             raise refused from error
 
     async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
+        """Edit a message of ours into this part; returns its id. Raises Refused if it must be sent
+        instead, and NotSent if the outcome is unknown, because an edit can be repeated."""
         try:
             await self.paced(address, lambda: self._edit(address, message_id, part), edit=True)
         except OutcomeUnknown as error:
@@ -200,6 +201,7 @@ class PartSender:
         return message_id
 
     async def discard(self, address: Address, message_id: str) -> None:
+        """Delete a message of ours that its answer cannot replace, if that is possible."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Deleting):
             return
