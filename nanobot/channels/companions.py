@@ -15,9 +15,9 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.sender import PartSender
 from nanobot.config.settings.channels import ChannelSettings
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
+from nanobot.messages import InboundMessage, OutboundMessage, Role
 from nanobot.ports import Channel
-from nanobot.session.inbox import Admitted
+from nanobot.session.inbox import Admission, Admitted
 from nanobot.supervision import Work
 
 T = TypeVar("T")
@@ -46,10 +46,9 @@ class Companion:
         """A message as it is rendered, perhaps on a thread; log and outbox keep the original."""
         return message
 
-    def draft(self, address: Address) -> str | None:
-        """The text that disappears from a chat when its run ends, "" if there is none now; None:
-        this chat has no drafts."""
-        return None
+    def admitting(self, admission: Admission) -> Admission:
+        """A message or order before it is stored, perhaps with what its chat shows."""
+        return admission
 
     def holds(self, key: str) -> bool:
         """Whether the message with that key must wait for `release`, or replaces what is shown."""
@@ -98,9 +97,11 @@ class Companions:
                 message = each.shaped(message)
         return message
 
-    def draft(self, address: Address) -> str | None:
-        drafts = self._of("draft", lambda each: each.draft(address))
-        return next((text for text in drafts if text is not None), None)
+    def admitting(self, admission: Admission) -> Admission:
+        for each in self._able["admitting"]:
+            with self._contained(each):
+                admission = each.admitting(admission)
+        return admission
 
     def holds(self, key: str) -> bool:
         return any(self._of("holds", lambda each: each.holds(key)))

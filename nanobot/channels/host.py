@@ -24,10 +24,10 @@ from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.sender import Arrived, PartSender
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
+from nanobot.messages import InboundMessage, OutboundMessage, Role
 from nanobot.ports import BlobReader, Channel, Clock, Filing
 from nanobot.retries import Backoff
-from nanobot.session.inbox import Admitted
+from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.said import Waiting
 from nanobot.supervision import Work, begin_all
 
@@ -186,9 +186,8 @@ class ChannelHost:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
         return works | self._companions.receiving(intake)
 
-    def drafted(self, address: Address) -> str:
-        text = self._companions.draft(address)
-        return "" if text is None else text or self._bus.peers.draft_in(address)
+    def admitting(self, admission: Admission) -> Admission:
+        return self._companions.admitting(admission)
 
     def _may_depart(self, message: OutboundMessage) -> bool:
         """Whether the chat shows nothing that the message must replace, or wait for. Clients that

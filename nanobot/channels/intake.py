@@ -32,8 +32,7 @@ from nanobot.messages import (
 from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.said import Said, Waiting
-from nanobot.store.journal.outbox import STOPPED_LINE
-from nanobot.text import MAX_TEXT, around, without_controls
+from nanobot.text import MAX_TEXT, without_controls
 from nanobot.visible import blank
 
 _MOST_FAILURES = 3
@@ -52,8 +51,8 @@ class Host(Protocol):
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal, now or already before; its sender has that role."""
 
-    def drafted(self, address: Address) -> str:
-        """The draft of an answer shown in that chat, "" if there is none."""
+    def admitting(self, admission: Admission) -> Admission:
+        """A message or order before it is stored, as companions change it."""
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether a person in that chat can get messages that no one else sees."""
@@ -226,42 +225,17 @@ class ChannelIntake:
             return said.answered(problem, refused=True)
         ways = () if self._host is None else (self._host.is_after, self._host.commands)
         settled = await self.reception.commands.settled(said, *ways)
-        if settled is not None:
-            return self._with_draft(settled)
-        interrupts = self._bus.busy.mode == "interrupt"
-        return Admission(
-            message=message,
-            session_key=key,
-            role=said.role,
-            said=self.reception.partial(key) if interrupts else None,
-            drafted=self._drafted(message.address) if interrupts else "",
-        )
+        admission = settled or Admission(message=message, session_key=key, role=said.role)
+        if admission.for_run and self._bus.busy.mode == "interrupt":
+            so_far = self.reception.partial(key)
+            admission = msgspec.structs.replace(admission, said=so_far)
+        return admission if self._host is None else self._host.admitting(admission)
 
     async def _react(self, message: InboundMessage) -> None:
         """Only the decision that a reaction makes is stored."""
         role = await self._role(message)
         if role is not None:
             await self.reception.commands.reacted(message, role)
-
-    def _with_draft(self, admission: Admission) -> Admission:
-        """For an order to stop: the draft disappears, so the notice includes its text."""
-        text = self._drafted(admission.message.address)
-        if admission.stop is None or not text:
-            return admission
-        own = around(text, text.removesuffix(STOPPED_LINE))
-        notices = tuple(
-            msgspec.structs.replace(message, text=text, own=own)
-            if message.address == admission.message.address
-            else message
-            for message in admission.stop.outbound
-        )
-        stop = msgspec.structs.replace(admission.stop, outbound=notices)
-        return msgspec.structs.replace(admission, stop=stop)
-
-    def _drafted(self, address: Address) -> str:
-        """The text of the chat's draft, marked as stopped; "" if there is none."""
-        text = "" if self._host is None else self._host.drafted(address)
-        return f"{text}\n\n{STOPPED_LINE}" if text else ""
 
     def _problem(self, text: str, message: InboundMessage) -> str:
         """Why the message cannot be processed, for its sender; empty if it can."""

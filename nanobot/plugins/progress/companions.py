@@ -25,7 +25,7 @@ def companions(
     if channel.capabilities.typing:
         ways.append(Typing(parts, activity, clock))
     if settings.preview and isinstance(channel, Drafting):
-        ways.append(Drafts(parts, activity, clock))
+        ways.append(Drafts(parts, activity, clock, bus))
     if settings.preview and isinstance(channel, Editing):
         ways.append(Previews(parts, activity, clock, journal))
     if settings.marks and isinstance(channel, Reacting):

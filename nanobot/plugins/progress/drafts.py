@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
@@ -18,6 +20,9 @@ from nanobot.plugins.progress.calls import Calls
 from nanobot.plugins.progress.previews import PREVIEW_AFTER
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
+from nanobot.session.inbox import Admission
+from nanobot.store.journal.outbox import STOPPED_LINE
+from nanobot.text import around
 
 DRAFT_EVERY = 1.0
 """Seconds between two versions of a draft."""
@@ -45,7 +50,8 @@ class Drafts(Showing):
     """The drafts of one channel, which must be Drafting. A refused draft ends the drafts of its
     run. If drafts are refused permanently, previews replace them."""
 
-    def __init__(self, parts: ChannelParts, activity: Activity, clock: Clock) -> None:
+    def __init__(self, parts: ChannelParts, activity: Activity, clock: Clock, bus: Bus) -> None:
+        self._bus = bus
         self._leases = parts.leases
         self._sender = parts.sender
         self._calls = Calls(parts)
@@ -57,13 +63,36 @@ class Drafts(Showing):
     def shows(self, run: RunInProgress) -> bool:
         return self._calls.drafts(run.address)
 
-    def draft(self, address: Address) -> str | None:
-        """The text of the draft shown in a chat. "" if there is none, or if the answer has come or
-        is on its way, because the text would then appear twice."""
+    def admitting(self, admission: Admission) -> Admission:
+        """What ends a run also ends its draft: the notice about the stop, or the message that
+        interrupts the run, then has the draft's text."""
+        ends = admission.stop is not None
+        if not ends and not (admission.for_run and self._bus.busy.mode == "interrupt"):
+            return admission
+        text = self._drafted(admission.message.address)
+        if not text:
+            return admission
+        text = f"{text}\n\n{STOPPED_LINE}"
+        if admission.stop is None:
+            return msgspec.structs.replace(admission, drafted=text)
+        own = around(text, text.removesuffix(STOPPED_LINE))
+        notices = tuple(
+            msgspec.structs.replace(message, text=text, own=own)
+            if message.address == admission.message.address
+            else message
+            for message in admission.stop.outbound
+        )
+        stop = msgspec.structs.replace(admission.stop, outbound=notices)
+        return msgspec.structs.replace(admission, stop=stop)
+
+    def _drafted(self, address: Address) -> str:
+        """The text of the draft shown in a chat, also by another process. "" if there is none, or
+        if the answer has come or is on its way, because the text would then appear twice."""
         for draft in self._drafts.values():
             if draft.run.address == address and draft.shown is not None and self._lives(draft):
-                return self._text_of(draft.run.run_id) or draft.text
-        return "" if self._calls.drafts(address) else None
+                text = self._text_of(draft.run.run_id) or draft.text
+                return text or self._bus.peers.draft_in(address)
+        return self._bus.peers.draft_in(address) if self._calls.drafts(address) else ""
 
     def _lives(self, draft: _Draft) -> bool:
         return not draft.over and self._activity.runs.get(draft.run.run_id) is draft.run

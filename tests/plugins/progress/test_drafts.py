@@ -14,6 +14,7 @@ from nanobot.messages import Address
 from nanobot.plugins.progress.drafts import DRAFT_KEPT
 from nanobot.plugins.progress.previews import CURSOR, PREVIEW_AFTER
 from nanobot.ports import Capabilities, OutboundPart
+from nanobot.session.inbox import Busy
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
@@ -21,6 +22,7 @@ from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Gate, Recorder
 from tests.channels.seeing import seen, standing
 from tests.plugins.progress.test_previews import asked, pass_seconds, settled
+from tests.stored import log_of
 
 THINKING = ""
 
@@ -167,6 +169,23 @@ async def test_who_stops_keeps_what_stood_in_the_draft(platform: DraftingPlatfor
         await pass_seconds(bot, 2)
         assert len(seen(bot)) == 2
         assert "[stopped]" not in seen(bot)[1]
+
+
+@pytest.mark.parametrize("text", ["something else", "/new"])
+async def test_who_interrupts_keeps_what_stood_in_the_draft(
+    platform: DraftingPlatform, text: str
+) -> None:
+    held = Held("I think that the sea")
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        bot.bus.busy = Busy(mode="interrupt")
+        await asked(bot, held, 3)
+        await bot.channel.push(text)
+        await pass_seconds(bot, 2)
+        assert seen(bot)[0] == "I think that the sea\n\n[stopped]"
+        assert len(seen(bot)) == 2
+        entries = await log_of(bot.records).entries("fake:1", after=0, limit=100)
+        said = [entry.body["text"] for entry in entries if entry.kind == "reply" and entry.body]
+        assert said[0] == "I think that the sea"
 
 
 async def test_without_previews_there_are_no_drafts(platform: DraftingPlatform) -> None:
