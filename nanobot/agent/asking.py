@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
-import msgspec
-
-from nanobot.labels import NOTHING, Label
-from nanobot.providers.base import ToolCall
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.step import PendingCall
 from nanobot.session.approvals import Approval
-from nanobot.session.entries import UserEntry
-from nanobot.session.runs import Run
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision
 
@@ -21,19 +17,9 @@ NOT_ON = (
     "off here: `nanobot plugins on approvals` switches it on. {why}"
 )
 
-
-class CallSite(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of a call: its run, the messages that the run answers, its place in the log."""
-
-    run: Run
-    messages: Sequence[UserEntry]
-    model_call: int
-    index: int
-    tainted: bool
-    label: Label = NOTHING
-
-
-Asker: TypeAlias = Callable[[Toolbox, CallSite, ToolCall, PolicyDecision, float], Approval | None]
+Asker: TypeAlias = Callable[
+    [Toolbox, ActiveRun, PendingCall, PolicyDecision, float], Approval | None
+]
 """Makes the request for approval of a call, now (unix seconds). None: no person can be asked."""
 
 

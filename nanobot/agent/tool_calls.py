@@ -11,7 +11,7 @@ import msgspec
 from nanobot import labels
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.asking import Asker, CallSite, refusal
+from nanobot.agent.asking import Asker, refusal
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import EventKind, OutboundMessage
@@ -162,15 +162,7 @@ class ToolExecutor:
     ) -> ParkResult:
         if self._asker is None:
             return NobodyReached()
-        place = CallSite(
-            run=active.run,
-            messages=active.messages,
-            model_call=pending.model_call,
-            index=pending.index,
-            tainted=active.tainted,
-            label=active.label,
-        )
-        question = self._asker(self._tools, place, pending.call, decision, self._clock.now())
+        question = self._asker(self._tools, active, pending, decision, self._clock.now())
         return NobodyReached() if question is None else await active.park(question)
 
     async def _call_one(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:

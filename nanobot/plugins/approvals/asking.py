@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from nanobot.agent.asking import CallSite
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.step import PendingCall
 from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Origin
 from nanobot.plugins.common.approvals import Approver, may_approve
 from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
-from nanobot.providers.base import ToolCall
 from nanobot.seam.given import of_kind
 from nanobot.session.approvals import Approval, digest
 from nanobot.tools.base import AnyTool, Question
@@ -20,14 +20,15 @@ from nanobot.tools.verdict import PolicyDecision
 
 
 def request(
-    tools: Toolbox, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
+    tools: Toolbox, active: ActiveRun, pending: PendingCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
     """The request for approval; None if no person can be asked: the requester of the run waits for
     its end, or the run was not started by a person and the call puts a question. A program that
     approves every call itself is asked by an event.
     """
-    run, settings = place.run, ApprovalSettings.within(tools.asking)
-    options = [entry.options for entry in place.messages if entry.options is not None]
+    run, call = active.run, pending.call
+    settings = ApprovalSettings.within(tools.asking)
+    options = [entry.options for entry in active.messages if entry.options is not None]
     tool = tools.tool(call.name)
     question = _question(tool, call.arguments)
     program = any(entry.approve for entry in options) and not question.text
@@ -42,8 +43,8 @@ def request(
     return Approval(
         session_key=run.session_key,
         run_id=run.id,
-        model_call=place.model_call,
-        index=place.index,
+        model_call=pending.model_call,
+        index=pending.index,
         tool=call.name,
         arguments=call.arguments,
         digest=digest(call.name, call.arguments),
@@ -53,10 +54,10 @@ def request(
         choices=question.choices,
         address=run.address,
         sender_id=run.sender_id,
-        sender_name=next((entry.sender_name for entry in place.messages), ""),
+        sender_name=next((entry.sender_name for entry in active.messages), ""),
         role=run.role,
-        tainted=place.tainted,
-        label=place.label.encoded(),
+        tainted=active.tainted,
+        label=active.label.encoded(),
         version="" if tool is None else tool.version,
         unaccepted=tool is not None and bool(tool.unaccepted),
         host=_host(tool, call.arguments),
