@@ -30,7 +30,8 @@ from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 
 PROMPT = "0" * 64

@@ -33,7 +33,8 @@ from nanobot.session.entries import ModelCallEntry, ReplyEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import Store, contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 
 

@@ -35,7 +35,8 @@ from nanobot.plugins.postgres.processes.sharing import PostgresProcesses
 from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import Store, contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 
 CHANNEL = "bench"

@@ -14,7 +14,8 @@ from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 
 CHANNEL = "telegram"

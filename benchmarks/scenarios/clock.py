@@ -15,7 +15,8 @@ from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.jobs.timer import LOOK_SECONDS, CronService
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
 

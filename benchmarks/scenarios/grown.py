@@ -21,7 +21,8 @@ from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import Store, contexts
+from nanobot.store.servers import open_store
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 

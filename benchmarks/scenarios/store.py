@@ -30,7 +30,8 @@ from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 
 T = TypeVar("T")

@@ -29,9 +29,10 @@ from nanobot.ports import Clock, Ids
 from nanobot.session.decisions import Decisions
 from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
-from nanobot.store.opening import Store, contexts, in_memory_database, open_store
+from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.quarantine.guard import Care
-from nanobot.store.servers import server_of, url_of
+from nanobot.store.servers import open_store, server_of, url_of
+from nanobot.store.unit import HumanWaits
 from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
@@ -190,6 +191,7 @@ class Gateway:
         parts = Parts(config, store, machine, program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.care = plugged.offers.find(Care)
+        store.writer.waits = store.writer.waits or plugged.offers.find(HumanWaits)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_at_pending()
         return parts
@@ -283,7 +285,8 @@ async def _say_what_waits(parts: Parts) -> None:
             "`nanobot plugins on tasks` switches it on",
             waiting,
         )
-    asked = 0 if offers.has(Decisions) else await engine.records.asked()
+    nobody = offers.has(Decisions) or parts.store.writer.waits is None
+    asked = 0 if nobody else await engine.records.asked()
     if asked:
         logger.warning(
             "{} run(s) wait for a person, and the plugin approvals, which takes decisions, is not "

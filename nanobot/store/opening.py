@@ -1,4 +1,4 @@
-"""Opens a home's store: the lock, the check after a crash, and the migration with its copy."""
+"""Opens a SQLite store: the lock, the check after a crash, and the migration with its copy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.servers import ContextOf, Opening, server_of
 from nanobot.store.unit import StoreContext, StoreHooks
 
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
+ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 
 def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
@@ -33,8 +33,9 @@ def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it, too; `notices` reach them. `closes`
-    False: the program that opened the database closes it."""
+    """An open store. The lock is held until it closes. By `notices`, the plugin of a database tells
+    the processes that share it something. `closes` False: the program that opened the database
+    closes it."""
 
     def __init__(
         self,
@@ -83,25 +84,30 @@ def _empty_tables() -> sqlite3.Connection:
         database.shut()
 
 
-def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, crash: str) -> Store:
-    """Open the store of a home. Raises StoreLocked, StoreTooNew, StoreCorrupt or StoreUnwritable.
-
-    `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
-    """
-    failpoints = Failpoints(crash)
-    if url and not url.startswith("sqlite"):
-        opening = Opening(home=home, command=command, context_of=context_of, failpoints=failpoints)
-        opened = server_of(url).open(opening)
-        return Store(opened.database, opened.writer, opened.lock, opened.notices)
+def open_sqlite(
+    home: Path, url: str, context_of: ContextOf, command: str, failpoints: Failpoints
+) -> Store:
+    """Open the SQLite store of a home. `url` empty: in the home. Raises StoreLocked, StoreTooNew,
+    StoreCorrupt or StoreUnwritable."""
     path = sqlite_path(url or f"sqlite:///{home / 'state.db'}")
     if path is None:
         return Store(in_memory_database(failpoints), context_of(None, ""), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
-        return _open_sqlite(path, lock, context_of(None, ""), failpoints)
+        context = context_of(None, "")
+        if lock.unclean and path.exists():
+            check(path)
+        database = SqliteDatabase(path, failpoints, lock)
+        try:
+            copy = path.with_name(f"{path.name}.{int(context.clock.now())}.bak")
+            bring_up_to_date(database, copy)
+        except BaseException:
+            database.shut()
+            raise
     except BaseException:
         lock.release(clean=not lock.unclean)  # the check that was due is still due
         raise
+    return Store(database, context, lock)
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -121,20 +127,6 @@ def sqlite_path(url: str) -> Path | None:
 def uri_of(path: Path) -> str:
     """The URI by which SQLite opens a file, whatever characters its path has."""
     return path.absolute().as_uri()
-
-
-def _open_sqlite(
-    path: Path, lock: HomeLock, context: StoreContext, failpoints: Failpoints
-) -> Store:
-    if lock.unclean and path.exists():
-        check(path)
-    database = SqliteDatabase(path, failpoints, lock)
-    try:
-        bring_up_to_date(database, path.with_name(f"{path.name}.{int(context.clock.now())}.bak"))
-    except BaseException:
-        database.shut()
-        raise
-    return Store(database, context, lock)
 
 
 def bring_up_to_date(

@@ -1,13 +1,12 @@
-"""Databases on servers, which plugins bring: each is found by the scheme of its URL."""
+"""The databases of stores, by the scheme of their URLs: SQLite, and those on servers, which plugins
+bring."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeAlias
-
-import msgspec
+from typing import Protocol
 
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
@@ -15,36 +14,12 @@ from nanobot.errors import ConfigError, NanobotError
 from nanobot.ports import Clock
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import Part, resolved
-from nanobot.store.database.database import Database
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.lock import HomeLock
-from nanobot.store.unit import StoreContext
+from nanobot.store.opening import ContextOf, Store, open_sqlite
 from nanobot.text import Sentence
-
-ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 _OURS: Mapping[str, str] = {"postgresql": "postgres", "postgresql+psycopg": "postgres"}
 """The plugins of nanobot that bring databases, by scheme, for one that could not be loaded."""
-
-
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """Who opens a store: the home, the command, what makes its context (see `opening.contexts`),
-    and where a test wants it to fail."""
-
-    home: Path
-    command: str
-    context_of: ContextOf
-    failpoints: Failpoints
-
-
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """An open database. Its context has the seconds of leases. `lock` is held until it closes. By
-    `notices`, its plugin tells the processes that share it something."""
-
-    database: Database
-    writer: StoreContext
-    lock: HomeLock | None
-    notices: object
 
 
 class DatabaseServer(Protocol):
@@ -55,9 +30,20 @@ class DatabaseServer(Protocol):
     async def reached(self, clock: Clock) -> None:
         """Wait at most a minute for a server that is restarting."""
 
-    def open(self, opening: Opening) -> Opened:
-        """Open it for a gateway, with the tables of this version. Raises StoreError, and
-        ConfigError where something is not installed."""
+    def open(
+        self, home: Path, command: str, context_of: ContextOf, failpoints: Failpoints
+    ) -> Store:
+        """Open it for the gateway of a home, with the tables of this version. `context_of`: see
+        `opening.contexts`. Raises StoreError, and ConfigError where something is not installed."""
+
+
+def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, crash: str) -> Store:
+    """Open the store of a home. `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
+    Raises StoreError, and ConfigError if no plugin brings the database."""
+    failpoints = Failpoints(crash)
+    if url and not url.startswith("sqlite"):
+        return server_of(url).open(home, command, context_of, failpoints)
+    return open_sqlite(home, url, context_of, command, failpoints)
 
 
 def server_of(url: str) -> DatabaseServer:

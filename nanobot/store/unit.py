@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import Approval, ParkResult
@@ -119,6 +119,10 @@ class HumanWaits(Protocol):
 
     def go_on(self, unit: Unit, lane: Lane, run: Run) -> None:
         """Resume a parked run whose wait has ended, and log what ended it."""
+
+    def approved(self, unit: Unit, message: InboundMessage) -> list[Body]:
+        """The approved call that the run of such a message begins with, as if the model had just
+        made it."""
 
 
 class EndHook(Protocol):

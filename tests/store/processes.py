@@ -20,7 +20,8 @@ from nanobot.providers.base import Usage
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import Store, contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED

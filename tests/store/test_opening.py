@@ -16,7 +16,8 @@ from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritab
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.making import KEY, admit, answered, begun, said
 from tests.store.processes import another, ending_of, hold, limited, live, opened, unprivileged

@@ -15,6 +15,7 @@ PLUGIN = Plugin(
     tables=("nanobot.plugins.common.store.rule_tables",),
     reserves=("ask_user",),
     store_hooks="nanobot.plugins.approvals.store.waits:SqlWaits",
+    always_objects="nanobot.plugins.approvals.service:always_objects",
     objects="nanobot.plugins.approvals.service:objects",
     operations="nanobot.plugins.approvals.operations:operations",
     tools="nanobot.plugins.approvals.ask_user:tools",

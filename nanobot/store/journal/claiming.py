@@ -192,9 +192,9 @@ def begin(
     first = taken[0]
     message = first.message
     bodies: list[Body] = [inbox.as_entry(unit, p, zone) for p in taken]
-    approved = message.origin is Origin.APPROVAL
-    if approved:
-        bodies += waiting.approved_call(unit, message)
+    waits = unit.writer.waits if message.origin is Origin.APPROVAL else None
+    approved = [] if waits is None else waits.approved(unit, message)
+    bodies += approved
     entries = log.append(unit, lane, run_id, bodies, head)
     run = Run(
         id=run_id,

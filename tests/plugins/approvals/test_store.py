@@ -358,3 +358,47 @@ async def test_an_approver_is_asked_on_their_own_channel_only(journal: SqlJourna
     done = await journal.park(claimed.lane, claimed.run, question)
     assert isinstance(done, Parked)
     assert done.owes == (CHAT, Address("telegram", "private"))
+
+
+async def continued_alone(home: Home) -> SqlJournal:
+    """A store without the plugin's code, where the waiting run continued and ended."""
+    await parked(home)
+    alone = home.journal()
+    alone.writer.waits = None
+    (lane,) = await alone.ready()
+    assert lane.session_key == KEY
+    assert lane.held < 0.01
+    claimed = await claim(alone, "other")
+    assert claimed.run.id == "r1"
+    refused = ToolResultEntry(call=1, index=0, name="act", text="nobody is asked", ok=False)
+    await alone.record_result(claimed.lane, claimed.run, [refused])
+    await asked(alone, claimed, 2)
+    await answered(alone, claimed, "I may not.")
+    return alone
+
+
+async def test_without_the_plugin_a_waiting_run_continues_at_once(home: Home) -> None:
+    await continued_alone(home)
+    assert await states(home) == ("completed", "detached")
+    assert not any(isinstance(body, DecisionEntry) for body in await home.bodies(KEY))
+
+
+async def test_what_it_waited_for_can_be_decided_afterwards_and_concerns_no_other_run(
+    home: Home,
+) -> None:
+    await continued_alone(home)
+    later = await begun(home.journal(), "r2")
+    outcome = await decided(home, YES)
+    assert (outcome.fresh, outcome.approval.state) == (True, "approved")
+    assert later.run.state is RunState.PREPARING
+    assert await home.column("SELECT state FROM runs WHERE id = 'r2'") == ["preparing"]
+    assert await home.column("SELECT origin FROM inbound WHERE state = 'pending'") == ["approval"]
+
+
+async def test_without_the_plugin_the_run_of_a_late_approval_asks_the_model(home: Home) -> None:
+    alone = await continued_alone(home)
+    await decided(home, YES)
+    claimed = await claim(alone, "r2")
+    assert (claimed.run.origin, claimed.run.state) == (Origin.APPROVAL, RunState.PREPARING)
+    own = [entry.body for entry in claimed.entries if entry.run_id == "r2"]
+    assert [type(body) for body in own] == [UserEntry]

@@ -27,7 +27,8 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.events.trigger import Events
 from nanobot.plugins.jobs.plans import plan_of
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.testing.machine import ManualClock
 from nanobot.tools.redact import Redactor

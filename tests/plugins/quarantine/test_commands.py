@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.plugins.common.store.hooks import store_hooks
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 from tests.cli.running import environ_of, run
 from tests.store.making import admit, said

@@ -26,7 +26,8 @@ from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.store.journal import inbox
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import Store, contexts
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.redact import Redactor

@@ -18,8 +18,9 @@ from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations
 from nanobot.plugins.top.store import Loads
-from nanobot.store.opening import contexts, open_store
+from nanobot.store.opening import contexts
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options

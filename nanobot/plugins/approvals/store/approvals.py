@@ -7,13 +7,13 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address
 from nanobot.plugins.approvals.store import deciding
+from nanobot.plugins.approvals.store.waiting import as_approval
 from nanobot.plugins.common.approvals import RuleView
 from nanobot.plugins.common.store import rule_tables
 from nanobot.session.approvals import OPEN, Approval
 from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.journal.waiting import as_approval
 from nanobot.store.verbs import SqlStore, verb
 
 _a = schema.approvals

@@ -10,6 +10,7 @@ from nanobot.labels import NOTHING, Label, Privacy
 from nanobot.messages import InboundMessage, Origin, Sender
 from nanobot.plugins.approvals.port import AnswerOutcome, ApprovalAnswer
 from nanobot.plugins.approvals.question import message, result, still_waits, subject
+from nanobot.plugins.approvals.store import waiting
 from nanobot.plugins.common.store import rule_tables
 from nanobot.session.approvals import OPEN, Approval, State
 from nanobot.session.entries import DeniedEntry
@@ -19,7 +20,7 @@ from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.journal import inbox, log, outbox, runs, waiting
+from nanobot.store.journal import inbox, log, outbox, runs
 from nanobot.store.unit import Unit
 
 _a = schema.approvals

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.labels import NOTHING
-from nanobot.messages import Address, Origin
+from nanobot.messages import Address, InboundMessage, Origin
 from nanobot.plugins.approvals.question import message, subject
+from nanobot.plugins.approvals.store import waiting
 from nanobot.plugins.approvals.store.deciding import close, resume
 from nanobot.plugins.common.store import rule_tables
 from nanobot.plugins.common.store.owners import chats_of_approvers
@@ -21,12 +22,12 @@ from nanobot.session.approvals import (
     ParkResult,
     State,
 )
-from nanobot.session.entries import ObjectionEntry, ReplyEntry
+from nanobot.session.entries import Body, ObjectionEntry, ReplyEntry
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.journal import inbox, lanes, log, outbox, runs, waiting
+from nanobot.store.journal import inbox, lanes, log, outbox, runs
 from nanobot.store.unit import Unit
 from nanobot.visible import blank
 
@@ -94,6 +95,10 @@ class SqlWaits:
         by = run.sender_id if pending is not None else ""
         done = close(unit, approval, state, by, text)
         resume(unit, lane, run, done, NOTHING if pending is None else inbox.label_of(unit, pending))
+
+    def approved(self, unit: Unit, message: InboundMessage) -> list[Body]:
+        """The call of a late approval."""
+        return waiting.approved_call(unit, message)
 
     def _news(self, unit: Unit, run: Run) -> tuple[Approval, State, inbox.Pending | None] | None:
         """The approval of a parked run, its current state, and the message that decided it."""

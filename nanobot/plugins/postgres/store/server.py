@@ -21,9 +21,10 @@ from nanobot.plugins.postgres.store.transfer import head_of, move, patiently
 from nanobot.ports import Clock
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import T, Work
+from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.opening import ContextOf, Store
 from nanobot.store.plugin_tables import Revisions
-from nanobot.store.servers import Opened, Opening
 
 
 class PostgresServer:
@@ -39,19 +40,21 @@ class PostgresServer:
     async def reached(self, clock: Clock) -> None:
         await until_reached(self._url, clock)
 
-    def open(self, opening: Opening) -> Opened:
+    def open(
+        self, home: Path, command: str, context_of: ContextOf, failpoints: Failpoints
+    ) -> Store:
         """What the previous process of that home held is released."""
-        database = PostgresDatabase(self._url, opening.failpoints)
-        identity = identity_of(opening.home, opening.command)
+        database = PostgresDatabase(self._url, failpoints)
+        identity = identity_of(home, command)
         name, lock = identity or ("", None)
-        writer = opening.context_of(LANE.seconds, name)
+        writer = context_of(LANE.seconds, name)
         writer.chats = SqlChatClaims(writer.owner)
         try:
             _bring_up_to_date(database)
             if identity is not None:
                 database.run_now(lambda connection: _bury(connection, name))
             notices = Notices(database, writer.owner)
-            return Opened(database=database, writer=writer, lock=lock, notices=notices)
+            return Store(database, writer, lock, notices)
         except BaseException:
             database.shut()
             if lock is not None:
