@@ -112,7 +112,8 @@ class ActiveRun:
     @property
     def label(self) -> Label:
         """The label of everything the model sees and of the run's request."""
-        return self.log.label.join(self._outside)
+        label = self.log.label
+        return label if self._outside is NOTHING else label.join(self._outside)
 
     @property
     def watched(self) -> bool:

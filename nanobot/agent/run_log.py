@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from nanobot.agent.step import own
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import Origin, Role, RunOptions
 from nanobot.session.entries import Body, Entry, SummaryEntry, SummaryUndoneEntry, UserEntry
@@ -51,14 +50,19 @@ class RunLog:
     def _add(self, entries: Sequence[Entry]) -> None:
         self.entries.extend(entries)
         # Cached: these are read dozens of times in a run, and the log may be long.
-        steps = [e for e in entries if e.run_id == self._run_id and e.body is not None]
-        self.steps += steps
-        self.own += own(self._run_id, steps)
-        self._summaries += [e for e in entries if type(e.body) in _SUMMARIES]
-        messages = [e.body for e in entries if type(e.body) is UserEntry]
-        self._messages += messages
+        stale = {"label"}
+        for entry in entries:
+            body = entry.body
+            if entry.run_id == self._run_id and body is not None:
+                self.steps.append(entry)
+                self.own.append(body)
+            if type(body) is UserEntry:
+                self._messages.append(body)
+                stale.update(_OF_MESSAGES)
+            elif type(body) in _SUMMARIES:
+                self._summaries.append(entry)
         self._label = self._label.join(joined_label([entry.body for entry in entries]))
-        for name in ("label", *(_OF_MESSAGES if messages else ())):  # derived from the log
+        for name in stale:  # derived from the log
             self.__dict__.pop(name, None)
 
     @cached_property

@@ -234,13 +234,11 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
         {body.index for body in bodies if isinstance(body, kind) and body.call == reply.call}
         for kind in (ToolResultEntry, ToolStartedEntry)
     )
-    # Uses only entries before the reply, so that a crash between its calls changes no refusal.
-    history = _history(bodies[: bodies.index(reply)])
     pending = []
     for index, call in enumerate(reply.tool_calls):
         if index in results:
             continue
-        refusal = _refusal(reply, call, history, was_started=index in started)
+        refusal = _refusal(bodies, reply, call, was_started=index in started)
         pending.append(_decided(bodies, PendingCall(reply.call, index, call, refusal)))
     return pending
 
@@ -260,13 +258,14 @@ def _decided(bodies: Sequence[Body], pending: PendingCall) -> PendingCall:
 
 
 def _refusal(
-    reply: ReplyEntry, call: ToolCall, history: dict[str, list[str]], *, was_started: bool
+    bodies: Sequence[Body], reply: ReplyEntry, call: ToolCall, *, was_started: bool
 ) -> str | None:
     if reply.finish_reason == "length":
         return TRUNCATED
     if was_started:
         return INTERRUPTED
-    past_results = history.get(signature(call.name, call.arguments), [])
+    # Uses only entries before the reply, so that a crash between its calls changes no refusal.
+    past_results = _past_results(bodies[: bodies.index(reply)], call)
     tail = past_results[-SAME_RESULT_LIMIT:]
     if len(tail) == SAME_RESULT_LIMIT and len(set(tail)) == 1:
         return REPEATED.format(count=len(past_results))
@@ -282,19 +281,25 @@ def signature(name: str, arguments: str) -> str:
     return f"{name} {canonical}"
 
 
-def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
-    """The results of each distinct call so far. Refusals of a repeated call count as the same
-    result, so a stubborn model keeps being refused."""
-    calls: dict[tuple[int, int], str] = {}
-    past_results: dict[str, list[str]] = {}
+def _past_results(bodies: Sequence[Body], call: ToolCall) -> list[str]:
+    """The results of this very call so far. Refusals of a repeated call count as the same result,
+    so a stubborn model keeps being refused."""
+    made = {
+        (body.call, index): each
+        for body in bodies
+        if isinstance(body, ReplyEntry)
+        for index, each in enumerate(body.tool_calls)
+        if each.name == call.name
+    }
+    if len(made) < SAME_RESULT_LIMIT:
+        return []
+    same = signature(call.name, call.arguments)
+    past: list[str] = []
     for body in bodies:
-        if isinstance(body, ReplyEntry):
-            for index, call in enumerate(body.tool_calls):
-                calls[body.call, index] = signature(call.name, call.arguments)
-        elif isinstance(body, ToolResultEntry):
-            if (made := calls.get((body.call, body.index))) is None:
-                continue
-            past = past_results.setdefault(made, [])
+        if not isinstance(body, ToolResultEntry):
+            continue
+        earlier = made.get((body.call, body.index))
+        if earlier is not None and signature(earlier.name, earlier.arguments) == same:
             repeated = past and body.text.startswith(REPEATED[:40])
             past.append(past[-1] if repeated else body.text)
-    return past_results
+    return past

@@ -239,12 +239,14 @@ class ToolExecutor:
         active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=arguments)
         seconds = active.options.max_run_seconds or self.max_run_seconds
         output, ok = ToolOutput(pending.refusal or ""), False
+        tainted = False
         if pending.refusal is None:
+            context = _context(active, pending)
             left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
-            output, ok = await self._tried(active, pending, max(left, 0.05))
+            output, ok = await self._tried(active, pending, context, max(left, 0.05))
             if output.messages and self._receipts is not None:
                 output, ok = await self._sent(active, output, self._receipts)
-        tainted = output.tainted or (pending.refusal is None and self._taints(active, pending))
+            tainted = output.tainted or self._tools.taints(name, arguments, context)
         ms, text = batch.lap(), self._tools.redact(output.text)
         result = ToolResultEntry(
             call=pending.model_call,
@@ -265,10 +267,6 @@ class ToolExecutor:
         batch.results.append(result)
         batch.effects += (*output.messages, *output.writes)
 
-    def _taints(self, active: ActiveRun, pending: step.PendingCall) -> bool:
-        call = pending.call
-        return self._tools.taints(call.name, call.arguments, _context(active, pending))
-
     async def _sent(
         self, active: ActiveRun, output: ToolOutput, receipts: Receipts
     ) -> tuple[ToolOutput, bool]:
@@ -286,7 +284,7 @@ class ToolExecutor:
         return msgspec.structs.replace(output, text="\n".join(results), messages=()), ok
 
     async def _tried(
-        self, active: ActiveRun, pending: step.PendingCall, seconds: float
+        self, active: ActiveRun, pending: step.PendingCall, context: CallContext, seconds: float
     ) -> tuple[ToolOutput, bool]:
         """Make the call, repeating it where allowed, all within `seconds`."""
         name, tries = pending.call.name, 1
@@ -302,7 +300,6 @@ class ToolExecutor:
                     with boundary(f"tool {name} of run {active.run.id}") as caught:
                         try:
                             arguments = pending.call.arguments
-                            context = _context(active, pending)
                             return _judged(await self._tools.perform(name, arguments, context))
                         except ToolError as error:
                             return _failed(error), False
@@ -338,8 +335,10 @@ def _within_options(
     if not active.may_call(pending.call.name):
         why = f"not executed: {pending.call.name} may not be used in this run"
         return msgspec.structs.replace(pending, refusal=why)
+    if most is None:
+        return pending
     count = sum(1 for body in active.bodies if isinstance(body, ToolResultEntry))
-    if most is not None and count + unrecorded >= most:
+    if count + unrecorded >= most:
         why = f"not executed: this run may make {most} tool calls. Answer with what you have."
         return msgspec.structs.replace(pending, refusal=why)
     return pending
