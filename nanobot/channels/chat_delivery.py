@@ -260,7 +260,8 @@ class ChatDelivery:
             msgspec.structs.replace(piece, key=f"{part.key}.{number}")
             for number, piece in enumerate(error.instead)
         ]
-        if not older or (older[0].payload, older[0].others) == (part.payload, part.others):
+        forms = [(piece.payload, piece.file, piece.others) for piece in (*older[:1], part)]
+        if not older or forms[0] == forms[1]:
             return ()
         return (*parts[:idx], *older, *parts[idx + 1 :])
 

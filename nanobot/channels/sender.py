@@ -259,17 +259,6 @@ class PartSender:
             logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
             return await self._channel.send(there, part, plain=True)
 
-    async def _text_in_any_form(self, address: Address, part: OutboundPart) -> str:
-        try:
-            return await self._text(address, part)
-        except FormRefused as refused:
-            receipt = ""
-            for older in refused.instead:
-                receipt = await self._text(address, older)
-            if not receipt:
-                raise
-            return receipt
-
     async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> str:
         channel = self._channel
         if not isinstance(channel, Editing) or part.file is not None:
@@ -311,29 +300,18 @@ class PartSender:
             why = str(error)
         logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
         if file.text and not file.blob:
-            return await self._code(address, part, file)
-        line = await self._not_sent(address, file, why, part.key)
+            refused = FormRefused(why)
+            refused.instead = await self._as_text(address, part.key, file)
+            raise refused
+        line = await self.line(address, _not_sent(file, why), part.key)
         return await self._channel.send(there, line, plain=True)
 
-    async def _not_sent(
-        self, address: Address, file: Attachment, why: Sentence, key: str
-    ) -> OutboundPart:
-        text: Sentence = f"(The file {_name(file)} could not be sent: {why})"
-        return await self.line(address, text, key)
-
-    async def _code(self, address: Address, part: OutboundPart, file: Attachment) -> str:
-        """Send code that may not be a file as text, in as many messages as needed."""
-        fence, receipt = "`" * (_longest_run(file.text) + 3), ""
-        text = f"`{file.name}`:\n\n{fence}\n{file.text}\n{fence}"
-        message = OutboundMessage(address=address, text=text, key=part.key)
-        for piece in await asyncio.to_thread(self._channel.render, message):
-            try:
-                receipt = await self._text_in_any_form(address, piece)
-            except DeliveryError as error:
-                if not receipt:
-                    raise
-                raise OutcomeUnknown(f"only a part of {file.name} is there: {error}") from error
-        return receipt
+    async def _as_text(self, address: Address, key: str, code: Attachment) -> list[OutboundPart]:
+        """Code that may not be a file, in as many messages as needed."""
+        fence = "`" * (_longest_run(code.text) + 3)
+        text = f"`{code.name}`:\n\n{fence}\n{code.text}\n{fence}"
+        message = OutboundMessage(address=address, text=text, key=key)
+        return await asyncio.to_thread(self._channel.render, message)
 
     async def _content(self, file: Attachment) -> bytes:
         if file.text and not file.blob:
@@ -349,6 +327,10 @@ def _longest_run(text: str) -> int:
 
 def _has_content(file: Attachment) -> bool:
     return bool(file.blob or file.text) and not file.error
+
+
+def _not_sent(file: Attachment, why: Sentence) -> Sentence:
+    return f"(The file {_name(file)} could not be sent: {why})"
 
 
 def _name(file: Attachment) -> str:
