@@ -242,7 +242,8 @@ class Gateway:
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()
         parts.http.ready = True
-        states = ",".join(f"{name}:{state}" for name, state in parts.channels.states().items())
+        configured = parts.channels.states(self.config.channels)
+        states = ",".join(f"{name}:{state}" for name, state in configured.items())
         web = parts.http.url or "off"
         role = "" if self._roles.whole else f" role={self._roles}"
         ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}{role}")

@@ -23,7 +23,7 @@ from nanobot.app.agent import (
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
-from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
+from nanobot.app.peers import SCHEDULER, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
@@ -146,7 +146,6 @@ class Parts:
         offers.add_by_type(self.store, self.bus, self.models, self.received)
         offers.add_by_type(self.channels, self.live, self.roles, self.plugged)
         offers.add_by_type(self.propagation)
-        offers.add_by_type(ServedChannels(self.config.addressed, self.bus))
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -154,9 +153,6 @@ class Parts:
         bringing.offer_objects(self.plugged, "objects")
         http: Http = offers.find(Http) or Http()
         offers.add({Http: http})
-        jobs: SharedJobs | None = offers.find(SharedJobs)
-        if jobs is not None:
-            jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
         self.received.files = offers.find(WorkspaceFiles)
         self.received.transcriber = offers.find(Transcriber)
         bringing.subscribe_plugins(self.plugged, self.bus)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -22,7 +21,6 @@ from nanobot.channels.loading import open_channel, reception
 from nanobot.channels.reception import Reception
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
-from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import (
     Capabilities,
@@ -52,80 +50,56 @@ class HostedChannels:
     """The channels that this process serves, in the order in which they were started."""
 
     def __init__(self) -> None:
-        self._hosts: list[ChannelHost] = []
-        self._broken: list[str] = []
-        self._unlisted: set[str] = set()
+        self.hosts: dict[str, ChannelHost] = {}
+        """By name; at rest there is none."""
+        self.broken: list[str] = []
+        """Channels whose adapters cannot be used."""
         self.lacks: dict[str, Sentence] = {}
         """What some of them cannot do, and why."""
 
-    @property
-    def serving(self) -> bool:
-        """Whether any was started; at rest none is."""
-        return bool(self._hosts)
-
-    def add(self, host: ChannelHost, *, listed: bool = True) -> None:
-        self._hosts.append(host)
-        if not listed:
-            self._unlisted.add(host.name)
-
-    def add_broken(self, name: str) -> None:
-        """Its adapter cannot be used; its state is "failed"."""
-        self._broken.append(name)
-
-    def states(self) -> dict[str, str]:
-        """The state of each channel of the configuration."""
-        states = dict.fromkeys(self._broken, "failed")
-        listed = [host for host in self._hosts if host.name not in self._unlisted]
-        return states | {host.name: host.state for host in listed}
-
-    def serves(self) -> list[str]:
-        """The channels that no other process can serve now."""
-        ours = ("up", "down", "wedged")
-        return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
-
-    def is_up(self, channel: str) -> bool:
-        """Whether receipts from it can be expected."""
-        return any(host.name == channel and host.state == "up" for host in self._hosts)
-
-    def host(self, channel: str) -> ChannelHost | None:
-        """The one of that name, if it was begun."""
-        return next((host for host in self._hosts if host.name == channel), None)
-
-    def takes_files(self, channel: str) -> bool:
-        """Whether a channel takes files, as far as it is served here."""
-        return all(host.takes_files for host in self._hosts if host.name == channel)
+    def states(self, configured: Container[str]) -> dict[str, str]:
+        """The state of each of these channels that was started, and of each that cannot be."""
+        states = {name: host.state for name, host in self.hosts.items() if name in configured}
+        return dict.fromkeys(self.broken, "failed") | states
 
     async def asked(self) -> None:
         """Return once each has sent its first request: it has succeeded or failed, or has had the
         time for that."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_ASKING_SECONDS):
-                for host in self._hosts:
-                    await host.settled.wait()
+        await self._settled(_ASKING_SECONDS)
 
     async def settled(self) -> None:
         """Return once each has succeeded or failed for the first time, or after 10 s."""
-        await _all_settled(self._hosts, _READY_SECONDS)
+        if not await self._settled(_READY_SECONDS):
+            logger.warning("some channels have not answered yet")
+
+    async def _settled(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                for host in self.hosts.values():
+                    await host.settled.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def stop_intake(self) -> None:
         """Stop taking new messages; sends continue."""
         async with asyncio.TaskGroup() as tasks:
-            for host in self._hosts:
+            for host in self.hosts.values():
                 tasks.create_task(host.stop_intake(), name=f"{host.name}: stopping")
 
     async def rest(self, seconds: float) -> None:
         """Let commands in progress finish, for so many seconds at most."""
         async with asyncio.TaskGroup() as tasks:
-            for host in self._hosts:
+            for host in self.hosts.values():
                 tasks.create_task(host.rest(seconds), name=f"{host.name}: commands")
 
     async def flush(self) -> None:
         """Let sends in progress finish, for 5 s at most."""
-        for host in self._hosts:
+        for host in self.hosts.values():
             await host.flush(_FLUSH_SECONDS)
 
     async def close(self) -> None:
-        for host in self._hosts:
+        for host in self.hosts.values():
             await host.close()
 
 
@@ -137,14 +111,14 @@ class Adapters:
         self.http = http
         self._config = config
         self._plugins = plugins
-        self._opened: dict[str, Channel] = {}
+        self.opened: dict[str, Channel] = {}
         self._broken: dict[str, PluginBroken] = {}
 
     def of(self, name: str) -> Channel:
         """The adapter of a configured channel. Raises ConfigError and PluginBroken."""
         if name in self._broken:
             raise self._broken[name]
-        if name not in self._opened:
+        if name not in self.opened:
             try:
                 channel = open_channel(name, self._config.channels[name], self._plugins)
             except PluginBroken as broken:
@@ -152,23 +126,8 @@ class Adapters:
                 raise
             if isinstance(channel, Receiving) and not self.http.lacks:
                 channel.reached_at(self.http.channel_url(name))
-            self._opened[name] = channel
-        return self._opened[name]
-
-    def receiving(self, name: str) -> Receiving | None:
-        """The adapter if its platform may send requests; None for every other name."""
-        settings = self._config.channels.get(name)
-        if settings is None or not settings.enabled:
-            return None
-        try:
-            channel = self.of(name)
-        except PluginBroken:
-            return None
-        return channel if isinstance(channel, Receiving) else None
-
-    def opened(self) -> Mapping[str, Channel]:
-        """Those that were opened, by name."""
-        return self._opened
+            self.opened[name] = channel
+        return self.opened[name]
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,7 +190,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         try:
             channel = self.adapters.of(name)
         except PluginBroken:
-            self.channels.add_broken(name)
+            self.channels.broken.append(name)
             return []
         lacks = self.adapters.http.lacks
         if lacks and isinstance(channel, Receiving):
@@ -265,7 +224,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     ) -> asyncio.Task[None]:
         rng = random.Random()  # noqa: S311 - jitter, nothing secret
         host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
-        self.channels.add(host, listed=name in self.config.channels)
+        self.channels.hosts[name] = host
         serving = partial(host.run, self.intake(name, gate, host))
         work = supervised(f"channel {name}", serving, self.clock)
         return tasks.create_task(work, name=f"channel {name}")
@@ -304,13 +263,3 @@ def hosted(config: Config, *, asking: bool) -> Config:
         for name, settings in config.channels.items()
     }
     return msgspec.structs.replace(config, channels=channels)
-
-
-async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
-    """Wait for each channel's first success or failure, with a time limit."""
-    try:
-        async with asyncio.timeout(seconds):
-            for host in hosts:
-                await host.settled.wait()
-    except TimeoutError:
-        logger.warning("some channels have not answered yet")

@@ -56,7 +56,7 @@ async def test_what_can_wait_does_so_until_each_channel_has_asked_or_had_the_tim
     channels = HostedChannels()
     hosts = [SimpleNamespace(name=name, settled=asyncio.Event()) for name in ("one", "other")]
     for host in hosts:
-        channels.add(cast("Any", host))
+        channels.hosts[host.name] = cast("Any", host)
     async with asyncio.timeout(5):
         await channels.asked()  # nobody answers
         hosts[0].settled.set()

@@ -98,7 +98,7 @@ async def test_it_listens_for_as_long_as_chats_are_served_and_has_chats_of_its_o
                 break
             await asyncio.sleep(0.01)
         assert seen()[1:] == ["radio:1: over"]
-        assert parts.channels.states() == {}
+        assert parts.channels.states(parts.config.channels) == {}
     assert seen()[2:] == ["listens no more"]
 
 

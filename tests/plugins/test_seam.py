@@ -362,7 +362,7 @@ async def test_a_part_of_channels_or_the_page_that_fails_is_named_and_everything
     async with home.serving(channels=True, page=True) as parts:
         await eventually(lambda: view(parts, "odd").state == "failed")
         assert view(parts, "odd").why.startswith(f"{field}: ")
-        await eventually(lambda: parts.channels.is_up("udp"))
+        await eventually(lambda: parts.channels.states({"udp"}) == {"udp": "up"})
         async with aiohttp.ClientSession() as client, client.get(parts.http.url) as answer:
             assert answer.status == 200
 

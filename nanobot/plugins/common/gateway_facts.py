@@ -51,7 +51,7 @@ class GatewayFacts:
     ) -> None:
         self._home = str(config.home)
         self._served, self._addressed = config.served, config.addressed
-        self._channels = channels
+        self._channels, self._configured = channels, config.channels
         self._roles = roles
         self._offers = offers
 
@@ -64,8 +64,8 @@ class GatewayFacts:
             version=__version__,
             home=self._home,
             pid=os.getpid(),
-            serving=self._channels.serving,
-            channels=dict.fromkeys(chats, "off") | self._channels.states(),
+            serving=bool(self._channels.hosts),
+            channels=dict.fromkeys(chats, "off") | self._channels.states(self._configured),
             lacks=self._channels.lacks,
             addressed=self._addressed,
             web=http.url,

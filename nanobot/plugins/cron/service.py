@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.app.peers import ServedChannels
+from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.served_channels import ServedChannels
 from nanobot.plugins.common.times.guessed_zone import says_nothing
 from nanobot.plugins.cron.editing import JobEditor
 from nanobot.plugins.cron.jobs import following
@@ -17,12 +18,10 @@ from nanobot.system import Zone
 from nanobot.tools.base import AnyTool
 
 
-def objects(
-    config: Config, service: JobService, zone: Zone, chats: ServedChannels
-) -> Mapping[Any, Any]:
+def objects(config: Config, service: JobService, zone: Zone, bus: Bus) -> Mapping[Any, Any]:
     """The editor of jobs, which are fired by the clock from now on. It asks for a time zone if none
     is given or configured."""
-    jobs = service.jobs
+    jobs, chats = service.jobs, ServedChannels(config.addressed, bus)
     jobs.following = following
     editor = JobEditor(jobs, service.clock, zone, service.announce, chats)
     if not config.agent.zone and says_nothing(zone):

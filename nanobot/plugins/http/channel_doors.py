@@ -5,8 +5,9 @@ from __future__ import annotations
 from nanobot.app.hosting import ChannelStarter, gate_of
 from nanobot.boundary import boundary
 from nanobot.channels.host import ChannelHost
+from nanobot.errors import PluginBroken
 from nanobot.plugins.http.doors import Door, DoorIntake
-from nanobot.ports import Fetching, Intake
+from nanobot.ports import Fetching, Intake, Receiving
 
 
 class ChannelDoors:
@@ -19,8 +20,7 @@ class ChannelDoors:
 
     def __bool__(self) -> bool:
         """Whether any configured channel takes requests. Raises ConfigError."""
-        adapters = self._starter.adapters
-        return any(adapters.receiving(name) is not None for name in self._starter.config.channels)
+        return any(self._receiving(name) is not None for name in self._starter.config.channels)
 
     def __call__(self, name: str) -> Door | None:
         """The door of one channel; None if it takes no requests."""
@@ -33,7 +33,7 @@ class ChannelDoors:
 
     def _made(self, name: str) -> Door | None:
         starter = self._starter
-        channel = starter.adapters.receiving(name)
+        channel = self._receiving(name)
         if channel is None:
             return None
         if isinstance(channel, Fetching):
@@ -48,15 +48,26 @@ class ChannelDoors:
         intakes: dict[ChannelHost | None, Intake] = {}
 
         def intake() -> Intake:
-            host = starter.channels.host(name)
+            host = starter.channels.hosts.get(name)
             host = host if host is not None and host.speaks else None
             return intakes.get(host) or intakes.setdefault(host, made(host))
 
         return Door(name, channel, intake, starter.clock)
 
+    def _receiving(self, name: str) -> Receiving | None:
+        """The adapter if its platform may send requests; None for every other name."""
+        settings = self._starter.config.channels.get(name)
+        if settings is None or not settings.enabled:
+            return None
+        try:
+            channel = self._starter.adapters.of(name)
+        except PluginBroken:
+            return None
+        return channel if isinstance(channel, Receiving) else None
+
     async def close(self) -> None:
         """Close the adapters that have no host."""
-        for name, channel in self._starter.adapters.opened().items():
-            if self._starter.channels.host(name) is None:
+        for name, channel in self._starter.adapters.opened.items():
+            if name not in self._starter.channels.hosts:
                 with boundary(f"closing {name}"):
                     await channel.close()

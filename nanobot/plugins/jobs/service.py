@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from nanobot.app.peers import SharedJobs
 from nanobot.bus.core import Bus
 from nanobot.plugins.common.jobs.service import Jobs, JobService
 from nanobot.plugins.common.jobs.triggers import Triggers
@@ -33,10 +32,10 @@ def objects(
     """The service, also by the name that programs know, its store, and the triggers."""
     jobs = SqlJobs(store.database, store.writer)
     service = CronService(jobs, bus, clock)
+    service.on_announced = lambda: bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
     triggers = GatheredTriggers(tables, contributions, service, zone)
     return {
         JobService: service,
-        SharedJobs: service,
         CronService: service,
         Jobs: jobs,
         Triggers: triggers,

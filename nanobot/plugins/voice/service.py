@@ -26,12 +26,17 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     channels: HostedChannels,
 ) -> None:
     """Speak answers while the gateway serves."""
+
+    def takes_files(channel: str) -> bool:
+        host = channels.hosts.get(channel)
+        return host is None or host.takes_files
+
     speaking = Speaking(
         SqlVoiceAnswers(store.database, store.writer),
         ProviderSpeech(models, settings),
         files,
         bus,
         clock,
-        channels.takes_files,
+        takes_files,
     )
     works.add("speaking", speaking.run)

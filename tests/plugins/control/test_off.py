@@ -61,7 +61,7 @@ async def test_commands_reach_it_while_it_is_on(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with serving(home, "") as parts:
         assert parts.plugged.failures == {}
-        assert parts.channels.host(TERMINAL) is not None
+        assert TERMINAL in parts.channels.hosts
         assert await call(home / "control.sock", "channels list", {}) == b"[]"
         assert bytes((await listed(home)).result) == b"[]"
 

@@ -9,6 +9,7 @@ import msgspec
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import HostedChannels
 from nanobot.bus.core import Bus
+from nanobot.messages import TERMINAL
 from nanobot.seam.offers import Offers
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store
@@ -43,13 +44,18 @@ def this_process(
     jobs: JobService | None = offers.find(JobService)
 
     def speaks() -> list[str]:
-        hosts = {name: channels.host(name) for name in shared}
+        hosts = {name: channels.hosts.get(name) for name in shared}
         return [name for name, host in hosts.items() if host is not None and host.speaks]
+
+    def serves() -> list[str]:
+        """Those that no other process can serve now."""
+        ours = [host for name, host in channels.hosts.items() if name != TERMINAL]
+        return [host.name for host in ours if host.state in ("up", "down", "wedged")]
 
     return ThisProcess(
         drives=lambda: bus.drives and not worker.stopping,
         schedules=schedules,
-        serves=channels.serves,
+        serves=serves,
         speaks=speaks,
         holds=offers.get(Store).writer.held.drives,
         partial=worker.partial,
