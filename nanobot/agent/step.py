@@ -111,6 +111,8 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 _ASIDE = (AuxiliaryFailedEntry, SummaryEntry, RecallEntry, TriageEntry)
+_History: TypeAlias = dict[str, list[str]]
+"""The results of each distinct call of a tool so far, by its signature."""
 _TIMED = (ReplyEntry, ToolResultEntry, FallbackEntry, *_ASIDE)
 Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
@@ -234,11 +236,14 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
         {body.index for body in bodies if isinstance(body, kind) and body.call == reply.call}
         for kind in (ToolResultEntry, ToolStartedEntry)
     )
-    pending = []
+    # Uses only entries before the reply, so that a crash between its calls changes no refusal.
+    before, histories, pending = bodies[: bodies.index(reply)], dict[str, _History](), []
     for index, call in enumerate(reply.tool_calls):
         if index in results:
             continue
-        refusal = _refusal(bodies, reply, call, was_started=index in started)
+        if call.name not in histories:
+            histories[call.name] = _history(before, call.name)
+        refusal = _refusal(reply, call, histories[call.name], was_started=index in started)
         pending.append(_decided(bodies, PendingCall(reply.call, index, call, refusal)))
     return pending
 
@@ -258,14 +263,13 @@ def _decided(bodies: Sequence[Body], pending: PendingCall) -> PendingCall:
 
 
 def _refusal(
-    bodies: Sequence[Body], reply: ReplyEntry, call: ToolCall, *, was_started: bool
+    reply: ReplyEntry, call: ToolCall, history: _History, *, was_started: bool
 ) -> str | None:
     if reply.finish_reason == "length":
         return TRUNCATED
     if was_started:
         return INTERRUPTED
-    # Uses only entries before the reply, so that a crash between its calls changes no refusal.
-    past_results = _past_results(bodies[: bodies.index(reply)], call)
+    past_results = history.get(signature(call.name, call.arguments), []) if history else []
     tail = past_results[-SAME_RESULT_LIMIT:]
     if len(tail) == SAME_RESULT_LIMIT and len(set(tail)) == 1:
         return REPEATED.format(count=len(past_results))
@@ -281,25 +285,25 @@ def signature(name: str, arguments: str) -> str:
     return f"{name} {canonical}"
 
 
-def _past_results(bodies: Sequence[Body], call: ToolCall) -> list[str]:
-    """The results of this very call so far. Refusals of a repeated call count as the same result,
-    so a stubborn model keeps being refused."""
-    made = {
-        (body.call, index): each
+def _history(bodies: Sequence[Body], name: str) -> _History:
+    """The history of a tool; empty while too few calls were made to refuse one. Refusals of a
+    repeated call count as the same result, so a stubborn model keeps being refused."""
+    calls = {
+        (body.call, index): call
         for body in bodies
         if isinstance(body, ReplyEntry)
-        for index, each in enumerate(body.tool_calls)
-        if each.name == call.name
+        for index, call in enumerate(body.tool_calls)
+        if call.name == name
     }
-    if len(made) < SAME_RESULT_LIMIT:
-        return []
-    same = signature(call.name, call.arguments)
-    past: list[str] = []
+    history: _History = {}
+    if len(calls) < SAME_RESULT_LIMIT:
+        return history
     for body in bodies:
         if not isinstance(body, ToolResultEntry):
             continue
-        earlier = made.get((body.call, body.index))
-        if earlier is not None and signature(earlier.name, earlier.arguments) == same:
-            repeated = past and body.text.startswith(REPEATED[:40])
-            past.append(past[-1] if repeated else body.text)
-    return past
+        if (call := calls.get((body.call, body.index))) is None:
+            continue
+        past = history.setdefault(signature(name, call.arguments), [])
+        repeated = past and body.text.startswith(REPEATED[:40])
+        past.append(past[-1] if repeated else body.text)
+    return history
