@@ -42,9 +42,9 @@ _EACH = PolicyDecision(
 class Receipts(Protocol):
     """What becomes of messages that calls send; the plugin `sending` offers it, on or off."""
 
-    async def of(self, message: OutboundMessage) -> str:
-        """The delivery result of a message as text; "" if it is still open. Raises ToolError if the
-        message will not arrive."""
+    async def given(self, active: ActiveRun, output: ToolOutput) -> tuple[ToolOutput, bool]:
+        """Commit the messages of a call, under its key, and wait for their delivery, which is its
+        result; whether all of them will arrive. Raises StoreError."""
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,7 +245,7 @@ class ToolExecutor:
             left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
             output, ok = await self._tried(active, pending, context, max(left, 0.05))
             if output.messages and self._receipts is not None:
-                output, ok = await self._sent(active, output, self._receipts)
+                output, ok = await self._receipts.given(active, output)
             tainted = output.tainted or self._tools.taints(name, arguments, context)
         ms, text = batch.lap(), self._tools.redact(output.text)
         result = ToolResultEntry(
@@ -266,22 +266,6 @@ class ToolExecutor:
         active.show_result(result)
         batch.results.append(result)
         batch.effects += (*output.messages, *output.writes)
-
-    async def _sent(
-        self, active: ActiveRun, output: ToolOutput, receipts: Receipts
-    ) -> tuple[ToolOutput, bool]:
-        """Commit the message of a call and wait for its delivery. The message's key is the call's,
-        so a call repeated after a crash here does not send it again."""
-        messages, ok = output.messages, True
-        await active.record((), messages)
-        results = []
-        for message in messages:
-            try:
-                results.append(await receipts.of(message) or output.text)
-            except ToolError as error:
-                results.append(f"error: {error}")
-                ok = False
-        return msgspec.structs.replace(output, text="\n".join(results), messages=()), ok
 
     async def _tried(
         self, active: ActiveRun, pending: step.PendingCall, context: CallContext, seconds: float

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
+from nanobot.agent.active_run import ActiveRun
 from nanobot.errors import ToolError
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock
 from nanobot.session.journal import Journal
+from nanobot.tools.base import ToolOutput
 
 WAIT_SECONDS = 10.0
 """How long a run waits for the platform. Later results are reported to the conversation."""
@@ -24,7 +28,22 @@ class ChatReceipts:
         self._clock = clock
         self._served = served
 
-    async def of(self, message: OutboundMessage) -> str:
+    async def given(self, active: ActiveRun, output: ToolOutput) -> tuple[ToolOutput, bool]:
+        """The message's key is the call's, so a call repeated after a crash here does not send it
+        again."""
+        await active.record((), output.messages)
+        results, ok = list[str](), True
+        for message in output.messages:
+            try:
+                results.append(await self._of(message) or output.text)
+            except ToolError as error:
+                results.append(f"error: {error}")
+                ok = False
+        return msgspec.structs.replace(output, text="\n".join(results), messages=()), ok
+
+    async def _of(self, message: OutboundMessage) -> str:
+        """The delivery result of a message as text; "" if it is still open. Raises ToolError if the
+        message will not arrive."""
         if not self._served(message.address.channel):
             return ""
         until, pause = self._clock.monotonic() + WAIT_SECONDS, _FIRST_LOOK
