@@ -28,34 +28,19 @@ REPORTS = Keys("run")
 """One per background run: the message that reports its end."""
 APPROVALS = Keys("approval")
 """One per approval: the message that follows a late answer. With a chat: the question there."""
-JOBS = Keys("cron")
-"""One per job: its session. With a time: its post; with an attempt too: its run's message."""
 TASKS = Keys("task")
 """One per background run: its session."""
 FORKS = Keys("fork")
 """One per fork of a run: its session."""
-
-PAIRED = Keys("paired")
-"""One per person and code: the welcome after they are let in."""
-HOOKS = Keys("hook")
-"""One per webhook: its job."""
-LIFECYCLE = Keys("lifecycle")
-"""One per lifecycle event (such as start-up) that has a run: its session."""
 NOTICES = Keys("notice")
 """One per message: the gateway's answer to it."""
-EDITED, FULL, PAUSED = Keys("edited"), Keys("full"), Keys("paused")
-"""Notices: a message was edited too late, a lane is full, jobs were paused."""
-GREETINGS = Keys("greeting")
-"""One per person and time of their previous message: a greeting."""
+EDITED, FULL = Keys("edited"), Keys("full")
+"""Notices: a message was edited too late, a lane is full."""
 
 
 def is_fork(session_key: str) -> bool:
     """Whether a session is a fork. Nothing that happens there may have an effect elsewhere."""
     return FORKS.is_of(session_key)
-
-
-ONCE = "once"
-"""Part of the name of a terminal session that was started for a single message."""
 
 
 def person(channel: str, sender_id: str) -> str:
@@ -77,8 +62,3 @@ def answer(run_id: str, approval: int | None = None) -> str:
     """Identify a run's answer and the preview that becomes it. With an approval: the part of the
     answer that was shown before the run waited for that approval."""
     return f"{run_id}:0" if approval is None else f"{run_id}:0:{approval}"
-
-
-def answer_of(set_aside: str) -> str:
-    """The key of the whole answer, from a key with an approval."""
-    return set_aside.rpartition(":")[0]

@@ -28,12 +28,15 @@ from nanobot.plugins.common.jobs.triggers import Publisher
 from nanobot.plugins.common.times.daily_hours import DailyHours
 from nanobot.plugins.common.times.zones import zone_of
 from nanobot.ports import Clock
-from nanobot.session.keys import GREETINGS
+from nanobot.session.keys import Keys
 from nanobot.text import pattern
 from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"
 """The name of the job, of its session, and of the sender there."""
+GREETINGS = Keys("greeting")
+"""One per person and time of their previous message: a greeting. Never change it: databases contain
+it."""
 FILE = "HEARTBEAT.md"
 FILE_LIMIT = 8_000
 """Maximum characters read from the file."""

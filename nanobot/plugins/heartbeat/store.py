@@ -11,9 +11,14 @@ from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
-from nanobot.plugins.heartbeat.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
+from nanobot.plugins.heartbeat.heartbeat import (
+    GREETINGS,
+    NAME,
+    SAID_CHARS,
+    ChatSituation,
+    RecentMessage,
+)
 from nanobot.session import keys
-from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection

@@ -15,10 +15,12 @@ from nanobot.plugins.hooks.deliveries import NamedDeliveries
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.ports import Clock
-from nanobot.session.keys import HOOKS
+from nanobot.session.keys import Keys
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 
+HOOKS = Keys("hook")
+"""One per webhook: its job. Never change it: databases contain it."""
 HOOKS_WAITING = 1_000
 """Maximum number of a hook's deliveries that wait to be processed."""
 

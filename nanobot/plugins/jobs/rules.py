@@ -8,10 +8,10 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 import msgspec
 
 from nanobot.messages import Address
+from nanobot.plugins.common.jobs.job_keys import JOBS
 from nanobot.plugins.common.jobs.plans import Fired, Job, Plan
 from nanobot.plugins.common.jobs.service import Jobs
 from nanobot.retries import Backoff
-from nanobot.session.keys import JOBS
 
 KEPT_SECONDS = 90 * 86_400.0
 """How long the history of a job is kept."""

@@ -17,10 +17,10 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
 from nanobot.plugins.common.runs.run_client import RunClient
+from nanobot.plugins.common.session_keys import LIFECYCLE
 from nanobot.plugins.lifecycle.settings import LifecycleSettings
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission
-from nanobot.session.keys import LIFECYCLE
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.workspace.folder import clipped

@@ -17,9 +17,8 @@ from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
 from nanobot.plugins.progress.calls import Calls
-from nanobot.plugins.progress.previews import PREVIEW_AFTER
+from nanobot.plugins.progress.previews import PREVIEW_AFTER, answer_of
 from nanobot.ports import Clock, OutboundPart
-from nanobot.session import keys
 from nanobot.session.inbox import Admission
 from nanobot.store.journal.outbox import STOPPED_LINE
 from nanobot.text import around
@@ -113,7 +112,7 @@ class Drafts(Showing):
         return draft is not None and draft.busy.locked()
 
     async def release(self, key: str) -> None:
-        draft = self._drafts.get(key) or self._drafts.get(keys.answer_of(key))
+        draft = self._drafts.get(key) or self._drafts.get(answer_of(key))
         if draft is not None:
             draft.over = True
             async with draft.busy:

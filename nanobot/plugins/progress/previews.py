@@ -21,7 +21,6 @@ from nanobot.plugins.progress.allowance import Allowance
 from nanobot.plugins.progress.calls import Calls
 from nanobot.plugins.progress.store import PreviewRows
 from nanobot.ports import Clock, OutboundPart
-from nanobot.session import keys
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 
@@ -111,7 +110,7 @@ class Previews(Showing):
         self._refused_edits.pop(chat, None)
 
     async def release(self, key: str) -> None:
-        before_a_question = keys.answer_of(key)
+        before_a_question = answer_of(key)
         preview = self._previews.get(key) or self._previews.get(before_a_question)
         if preview is not None:
             preview.over = True
@@ -290,3 +289,8 @@ class Previews(Showing):
 
 def _message(run: RunInProgress, text: str) -> OutboundMessage:
     return OutboundMessage(address=run.address, text=text, key=run.reply_key, reply_to=run.reply_to)
+
+
+def answer_of(set_aside: str) -> str:
+    """The key of the whole answer, from one of `session.keys.answer` with an approval."""
+    return set_aside.rpartition(":")[0]

@@ -21,9 +21,9 @@ from nanobot.plugins.common.control.client import ControlClient
 from nanobot.plugins.common.control.protocol import Hello
 from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.common.questions import choose
+from nanobot.plugins.common.session_keys import ONCE
 from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.plugins.common.views.views import SessionView
-from nanobot.session.keys import ONCE
 
 _LOOKED_AT, _OFFERED = 500, 9
 _LAST_ENTRIES, _LINE = 40, 70

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.common.session_keys import ONCE
 from nanobot.plugins.common.store import search_tables
 from nanobot.plugins.common.store.after_runs import SqlAfterRuns
 from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
-from nanobot.session.keys import ONCE, is_fork
+from nanobot.session.keys import is_fork
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection

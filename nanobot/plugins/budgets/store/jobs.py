@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Origin
+from nanobot.plugins.common.jobs.job_keys import JOBS
 from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.run_roots import RootRun
 from nanobot.session.entries import UserEntry
-from nanobot.session.keys import JOBS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from nanobot.session.keys import JOBS
+from nanobot.session.keys import Keys
 
+JOBS = Keys("cron")
+"""One per job: its session. With a time: its post; with an attempt too: its run's message. Never
+change it: databases contain it."""
 _DIGITS = 18
 """Number of digits that every database can store in an integer."""
 

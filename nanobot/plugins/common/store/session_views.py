@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.common.session_keys import LIFECYCLE, ONCE
 from nanobot.plugins.common.store import search_tables
 from nanobot.plugins.common.views.views import SessionView
-from nanobot.session.keys import LIFECYCLE, ONCE
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.results import as_struct

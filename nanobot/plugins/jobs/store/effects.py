@@ -13,12 +13,12 @@ from nanobot.boundary import Caught, boundary
 from nanobot.errors import StoreError
 from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
+from nanobot.plugins.common.jobs.job_keys import JOBS
 from nanobot.plugins.common.jobs.plans import Fired, Job
 from nanobot.plugins.jobs.rules import session_of
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.occurrences import Occurrence
 from nanobot.session.inbox import Admission
-from nanobot.session.keys import JOBS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema

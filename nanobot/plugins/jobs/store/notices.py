@@ -18,7 +18,7 @@ from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence
-from nanobot.session.keys import PAUSED
+from nanobot.session.keys import Keys
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
@@ -28,6 +28,8 @@ from nanobot.text import Sentence
 _i = schema.inbound
 _j = job_tables.jobs
 
+PAUSED = Keys("paused")
+"""One per notice that jobs were paused. Never change it: databases contain it."""
 _AT_ONCE = 100
 _LISTED = 10
 _LOOKED_AT = 5_000

@@ -28,6 +28,9 @@ from nanobot.store.journal import outbox
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
+PAIRED = keys.Keys("paired")
+"""One per person and code: the welcome after they are let in. Never change it: databases contain
+it."""
 _p = access_tables.pairings
 _LONGEST_NAME = 100
 _PAGE = 250
@@ -112,7 +115,7 @@ class SqlPairingStore(SqlStore):
             address=address,
             text=_WELCOME,
             kind=OutboundKind.NOTICE,
-            key=keys.PAIRED.of(row.channel, row.sender_id, code),
+            key=PAIRED.of(row.channel, row.sender_id, code),
             only_for=row.sender_id,
         )
         outbox.owe(unit, str(address), "", [welcome])
