@@ -1,8 +1,7 @@
-"""How long a store's thread is busy with each unit of work, and how long others wait for it."""
+"""How long a store's thread is busy with each unit of work."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar
@@ -45,19 +44,6 @@ class TimedDatabase:
             return await done
         finally:
             self.name = ""
-
-    async def checkpoint(self) -> None:
-        """As the database does it, and how long everybody else waited meanwhile."""
-        begin = time.perf_counter()
-        name = self.name
-        scrubbing = asyncio.create_task(self._database.checkpoint())
-        while not scrubbing.done():
-            begin = time.perf_counter()
-            await self._database.transact(lambda _: None)
-            waited = f"{name}: others wait"
-            self.longest[waited] = max(self.longest.get(waited, 0.0), time.perf_counter() - begin)
-            await asyncio.sleep(0.001)
-        await scrubbing
 
     async def close(self) -> None:
         """As the database does it."""

@@ -17,6 +17,7 @@ from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.common.store.hooks import store_hooks
+from nanobot.plugins.erasure.store.writing_back import write_back
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
@@ -68,9 +69,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         database = store.guard.inner
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
-        await (
-            database.checkpoint()
-        )  # what was written in bulk is in the file, and its pages are clean
+        await write_back(database)  # what was written in bulk is in the file, its pages are clean
         gc.freeze()  # as a gateway does that is ready
         yield store, TimedDatabase(database)
     finally:

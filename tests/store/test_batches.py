@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced, StoreError, StoreUnwritable
-from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told
@@ -272,18 +271,3 @@ async def test_a_store_whose_file_cannot_be_opened_again_tells_every_caller(
         (tmp_path / "state.db").rmdir()
         (tmp_path / "elsewhere").rename(tmp_path / "state.db")
         assert await attempt(new_home, "k") == "k"
-
-
-async def test_an_error_that_is_not_the_databases_in_what_follows_a_commit_is_told(
-    new_home: Home,
-) -> None:
-    database = new_home.database
-    assert isinstance(database, SqliteDatabase)
-
-    def fail() -> None:
-        raise Noted
-
-    async with asyncio.timeout(10):
-        with pytest.raises(Noted):
-            await database.between_units(fail)
-        assert await attempt(new_home, "after") == "after"

@@ -366,9 +366,6 @@ async def test_a_lane_claimed_by_a_commit_that_reported_a_failure_is_free(home: 
                 raise StoreError("the connection was lost")
             return result
 
-        async def checkpoint(self) -> None:
-            """Not used."""
-
         async def close(self) -> None:
             """Not used."""
 

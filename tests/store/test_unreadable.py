@@ -188,7 +188,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 async def _filled(path: Path) -> bytes:
     home = Home(lambda: _opened(path), shared=False)
     await complete_home(home)
-    await home.database.checkpoint()
     await home.database.close()
     return await asyncio.to_thread(path.read_bytes)
 

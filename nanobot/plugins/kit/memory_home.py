@@ -128,8 +128,5 @@ class Process:
         if self.dead:
             raise StoreError("this process is dead")
 
-    async def checkpoint(self) -> None:
-        """A store in memory has no files."""
-
     async def close(self) -> None:
         """The home stays open."""

@@ -46,9 +46,6 @@ class _AtFirstUse:
             self._opened = in_memory_database()
         return await self._opened.transact(work, verb)
 
-    async def checkpoint(self) -> None:
-        """A store in memory has no files."""
-
     async def close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:

@@ -28,10 +28,5 @@ class Database(Protocol):
         If it raises, all its changes are rolled back. Database errors are raised as StoreError.
         """
 
-    async def checkpoint(self) -> None:
-        """Write the write-ahead log back into the database, as far as readers in other programs
-        allow. Never waits for a reader. Raises StoreError.
-        """
-
     async def close(self) -> None:
         """Finish the queued units, then close."""

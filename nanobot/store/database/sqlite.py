@@ -39,16 +39,13 @@ _FULL, _NORMAL = "FULL", "NORMAL"
 
 
 class _Unit:
-    """A unit of work on its way through the writer thread. `afterwards` runs after its commit."""
+    """A unit of work on its way through the writer thread."""
 
-    __slots__ = ("afterwards", "error", "future", "loop", "result", "verb", "work")
+    __slots__ = ("error", "future", "loop", "result", "verb", "work")
 
-    def __init__(
-        self, work: Work[Any], verb: str, afterwards: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, work: Work[Any], verb: str) -> None:
         self.work = work
         self.verb = verb
-        self.afterwards = afterwards
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.result: Any = None
@@ -166,26 +163,6 @@ class SqliteDatabase:
         """Replace everything with a copy of that; only before the first `transact`."""
         content.backup(self._driver)
 
-    async def checkpoint(self) -> None:
-        """Write the WAL back into the file, as far as readers in other processes allow."""
-        if self._in_file:
-            await self.between_units(self._checkpoint)
-
-    def _checkpoint(self) -> None:
-        self._command("PRAGMA busy_timeout=0")  # units wait: do not wait for a reader
-        try:
-            self._command("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
-
-    async def between_units(self, step: Callable[[], T]) -> T:
-        """Run a function on the writer thread while no transaction is open."""
-        results: list[T] = []
-        unit = _Unit(lambda _: None, "", lambda: results.append(step()))
-        self._inbox.put(unit)
-        await unit.future
-        return results[0]
-
     async def close(self) -> None:
         """Commit the queued units, end the thread, and fold the WAL into the file."""
         await asyncio.to_thread(self.shut)
@@ -243,7 +220,6 @@ class SqliteDatabase:
         for unit in batch:
             if unit.error is None:
                 self._failpoints.after(unit.verb)
-                self._follow_up(unit)
 
     def _find_again(self) -> None:
         """Raises StoreError unless the open file is the one at its path. A WAL that was removed is
@@ -297,14 +273,6 @@ class SqliteDatabase:
         with suppress(DBAPIError):
             self._connection.close()
         self._engine.dispose()
-
-    @staticmethod
-    def _follow_up(unit: _Unit) -> None:
-        if unit.afterwards is not None:
-            try:
-                unit.afterwards()
-            except BaseException as error:  # noqa: BLE001 - handed to the caller
-                unit.error = _as_raised(error)
 
     def _perform(self, unit: _Unit, *, alone: bool) -> None:
         if not alone:

@@ -62,7 +62,6 @@ class Guard:
     def __init__(self, inner: Database, writer: StoreContext) -> None:
         self.inner = inner
         self.dialect = inner.dialect
-        self.checkpoint = inner.checkpoint
         self.close = inner.close
         self.care: Care | None = None
         self.owed: list[Callable[[Address], None]] = []

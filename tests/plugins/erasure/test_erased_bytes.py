@@ -14,11 +14,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from nanobot.errors import StoreUnwritable
+from nanobot.plugins.erasure.store.writing_back import write_back
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.memory.records import Draft
 from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
+from nanobot.store.database.database import T, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, said
@@ -70,7 +73,7 @@ async def test_deleting_beside_a_reader_of_another_program_waits_for_nobody(
         assert await home.rows("SELECT * FROM entries") == []
         assert await home.rows("SELECT * FROM erasures") == []
         await admit(home.journal(), said("again"))
-    await home.database.checkpoint()
+    await write_back(home.database)
     assert not stands_in_a_file(tmp_path)
 
 
@@ -158,7 +161,7 @@ async def test_nothing_of_another_writer_is_lost(tmp_path: Path) -> None:
     try:
         for _ in range(10):
             async with asyncio.timeout(30):
-                await database.checkpoint()
+                await write_back(database)
             await database.transact(thin_out)
     finally:
         stop.set()
@@ -168,3 +171,57 @@ async def test_nothing_of_another_writer_is_lost(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("SELECT count(*) FROM theirs").fetchone() == (rows,)
     assert rows > 0
+
+
+async def test_transactions_continue_while_the_log_is_written_back(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    database = SqliteDatabase(path)
+    await database.transact(_make_table)
+    done = asyncio.Event()
+
+    async def write() -> int:
+        rows = 0
+        while not done.is_set():
+            said = [f"{rows} {SECRET}"]
+            await database.transact(partial(_execute, "INSERT INTO said VALUES (?)", said))
+            rows += 1
+        return rows
+
+    writing = asyncio.create_task(write())
+    try:
+        for _ in range(20):
+            await write_back(database)
+        done.set()
+        rows = await writing
+        assert rows > 0
+        await write_back(database)
+        assert path.with_name("state.db-wal").stat().st_size == 0
+        count = sa.text("SELECT count(*) FROM said")
+        assert await database.transact(lambda connection: connection.scalar(count)) == rows
+    finally:
+        done.set()
+        await database.close()
+
+
+async def test_a_log_that_cannot_be_written_back_is_an_error_of_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    database = SqliteDatabase(path)
+    await database.transact(_make_table)
+
+    class Moved(SqliteDatabase):
+        """A database whose file is gone once it has said where it is."""
+
+        def __init__(self) -> None:
+            """It is the other one."""
+
+        async def transact(self, work: Work[T], verb: str = "") -> T:
+            result = await database.transact(work, verb)
+            path.rename(tmp_path / "elsewhere")
+            return result
+
+    try:
+        with pytest.raises(StoreUnwritable):
+            await write_back(Moved())
+        assert not path.exists()
+    finally:
+        await database.close()

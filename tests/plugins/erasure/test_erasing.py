@@ -21,6 +21,7 @@ from nanobot.plugins.common.store import (
 )
 from nanobot.plugins.erasure import tables as erasure_tables
 from nanobot.plugins.erasure.store import session_removal
+from nanobot.plugins.erasure.store.writing_back import write_back
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
@@ -388,7 +389,7 @@ async def test_of_hundreds_of_erased_texts_not_one_can_be_read_after_a_vacuum(
     await new_home.indexing().index()
     for key in keys[:4]:
         await eraser.delete(key)
-    await new_home.database.checkpoint()
+    await write_back(new_home.database)
     copy = tmp_path / "copy"
     copy.mkdir()
     shutil.copyfile(tmp_path / "state.db", copy / "state.db")

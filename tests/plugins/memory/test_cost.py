@@ -71,9 +71,6 @@ class MeteredDatabase:
 
         return await self._database.transact(metered, verb)
 
-    async def checkpoint(self) -> None:
-        await self._database.checkpoint()
-
     async def close(self) -> None:
         await self._database.close()
 

@@ -26,6 +26,7 @@ from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.passes import Pass
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
+from nanobot.plugins.erasure.store.writing_back import write_back
 from nanobot.store.database.database import Database
 from nanobot.store.journal import log
 from nanobot.store.repositories.hooks import ContainedHooks
@@ -171,7 +172,7 @@ class SqlEraser(SqlStore):
         with now.each("writing the log of the database back"):
             logged = await self._noted(erasures.LOGGED)
             if logged:
-                await self.database.checkpoint()
+                await write_back(self.database)
                 await self._checkpointed(erasures.LOGGED, logged)
         forget()
         return now.failed

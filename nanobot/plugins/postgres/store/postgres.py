@@ -274,9 +274,6 @@ class PostgresDatabase:
         except DBAPIError as error:
             raise as_store_error(error.orig) from error
 
-    async def checkpoint(self) -> None:
-        """PostgreSQL recycles its log by itself."""
-
     def vacuum(self) -> None:
         """Free the space of removed rows."""
         try:
