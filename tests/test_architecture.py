@@ -28,7 +28,7 @@ MESSAGE_PATH = (
 # What may stand at the root of the package. ARCHITECTURE.md says what lives where.
 ROOMS = frozenset(
     {
-        *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
+        *("agent", "app", "bus", "channels", "cli", "config", "operations"),
         *("providers", "session", "store", "tools", "workspace"),
         "texts",
         *(

@@ -38,8 +38,8 @@ from nanobot.store.unit import (
     StoreHooks,
     TaskEnds,
 )
+from nanobot.tools.judge import judge_by
 from nanobot.tools.plugins import offered, register_together
-from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import ContainedStandIn, StandIn
 
@@ -236,7 +236,7 @@ def rules_of(plugged: Plugged) -> list[RuleSettings]:
 
     def use(_: FoundPlugin, given: Any) -> None:
         new = listed(given, RuleSettings)
-        Policy(PolicySettings(rules=tuple(new)))  # raises if they are invalid
+        judge_by(PolicySettings(rules=tuple(new)))  # raises if they are invalid
         rules.extend(new)
 
     plugged.each("policy", use)

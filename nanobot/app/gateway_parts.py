@@ -56,8 +56,8 @@ from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
+from nanobot.tools.judge import judge_by
 from nanobot.tools.plugins import register_installed
-from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
@@ -110,7 +110,7 @@ class Parts:
         self.received = Received(self.blobs)
         self.records = SqlRecords(store.database, store.writer)
         self.guard = store.guard
-        policy = Policy(config.policy, bringing.rules_of(plugged))
+        policy = judge_by(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
         self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs

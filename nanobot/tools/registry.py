@@ -43,8 +43,7 @@ from nanobot.tools.base import (
 )
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import parse_foreign
-from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at
-from nanobot.tools.policy import Policy
+from nanobot.tools.judge import LEFT_TO_EXECUTE, Judge, judge_by
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, failure, note_secrets, ran
 from nanobot.tools.schema import parameters_of
@@ -69,7 +68,7 @@ class ToolRegistry:
         self,
         max_result_chars: int = MAX_RESULT_CHARS,
         *,
-        policy: Policy | None = None,
+        policy: Judge | None = None,
         redact: Redactor | None = None,
         log_calls: bool = False,
     ) -> None:
@@ -82,7 +81,7 @@ class ToolRegistry:
         """Answers calls instead of the tools, including calls of tools that are not registered."""
         self.results: list[ResultFilter] = []
         """Change results before they are recorded."""
-        self.policy = policy or Policy()
+        self.policy = policy or judge_by(PolicySettings())
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
         self._log_calls = log_calls
@@ -203,11 +202,8 @@ class ToolRegistry:
             args = parsed(tool, arguments)
         except ToolArgumentsError:
             return LEFT_TO_EXECUTE
-        call = await looked_at(tool, args, context, foreign=self._sources[name] != BUILT_IN)
-        if isinstance(call, PolicyDecision):
-            return call
-        out = tool.host is not None or tool.sends is not None or call.foreign
-        decision = decided(self.policy, tool, call, context, goes_out=out)
+        foreign = self._sources[name] != BUILT_IN
+        decision = await self.policy.judged(tool, args, context, foreign=foreign)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
             return PolicyDecision(
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"
@@ -287,11 +283,11 @@ class ToolRegistry:
         try:
             done = await ran(tool, args, context, self.executor)
         except ToolError as error:
-            note_secrets(error, self.redact)
+            note_secrets(error, self.redact, self.policy)
             if not self.results or isinstance(error, ToolTimeout):
                 raise
             done = failure(error)  # so that it can be filtered, too
-        done = as_shown(name, args, done, self.redact)
+        done = as_shown(name, args, done, self.redact, self.policy)
         for change in self.results:
             tainted = done.tainted or self.taints(name, arguments, context)
             done = await change(name, msgspec.structs.replace(done, tainted=tainted), context)

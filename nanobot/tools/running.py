@@ -14,7 +14,7 @@ from nanobot.labels import Label, Privacy
 from nanobot.session.labelling import PUBLIC_TOOLS
 from nanobot.text import clean
 from nanobot.tools.base import AnyTool, CallContext, ToolExecutor, ToolOutput
-from nanobot.workspace.secret_files import secret_file_in, shows_secrets
+from nanobot.tools.judge import Judge
 
 _SECRET = Label(privacy=Privacy.SECRET)
 
@@ -50,23 +50,25 @@ def failure(error: ToolError) -> ToolOutput:
     return ToolOutput(str(error), tainted=label.tainted, label=label, failed=True)
 
 
-def note_secrets(error: ToolError, redact: Callable[[str], str]) -> None:
+def note_secrets(error: ToolError, redact: Callable[[str], str], judge: Judge) -> None:
     """Label an error as secret if its text repeats a secret that the call found."""
     text = clean(str(error))
-    if redact(text) != text or shows_secrets(text):
+    if redact(text) != text or judge.reveals(text):
         error.label = labels.read(error.label).join(_SECRET).encoded()
 
 
-def as_shown(name: str, args: Any, output: ToolOutput, redact: Callable[[str], str]) -> ToolOutput:
+def as_shown(
+    name: str, args: Any, output: ToolOutput, redact: Callable[[str], str], judge: Judge
+) -> ToolOutput:
     """The output as it may be shown, without known secrets. It is labelled as secret if one was
-    removed, if the text contains one by its form, or if the call names a file of secrets. Pages of
-    the web are public whatever they contain.
+    removed, or if `judge` says that it may hold one. Pages of the web are public whatever they
+    contain.
     """
     whole = clean(output.text)
     output = msgspec.structs.replace(output, text=redact(whole))
     if name in PUBLIC_TOOLS:
         return output
     removed = output.text != whole
-    if not (removed or shows_secrets(whole) or secret_file_in(msgspec.to_builtins(args))):
+    if not (removed or judge.reveals(whole, args)):
         return output
     return msgspec.structs.replace(output, label=output.label.join(_SECRET))

@@ -169,21 +169,44 @@ async def test_a_single_plugin_that_is_missing_is_named(world: World, bare: Path
 
 
 RULES = """
+import asyncio
+
+import msgspec
+
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.base import Effect, Tool, direct_call
+from nanobot.tools.judge import judge_by
+from nanobot.tools.registry import ToolRegistry
 
 try:
     from nanobot.tools.walls import WALLS
 except ImportError as error:
     print(error)
-for pattern in ("git *", "git status"):
-    rule = RuleSettings(args={"command": pattern}, verdict="allow")
-    call = PolicyInput(tool="mcp__it__run", arguments={"command": "git status"})
-    print(Policy(PolicySettings(rules=(rule,))).judge(call).rule)
+
+
+class Args(msgspec.Struct):
+    text: str
+
+
+async def echo(args, context):
+    return args.text
+
+
+async def main():
+    rules = PolicySettings(rules=(RuleSettings(verdict="allow"),))
+    tools = ToolRegistry(policy=judge_by(rules))
+    tools.register(Tool(name="echo", description="-", args=Args, run=echo, effect=Effect.NONE))
+    call = ("echo", '{"text": "it"}', direct_call("1"))
+    decision = await tools.judge(*call)
+    print(decision.verdict, decision.why)
+    print((await tools.perform(*call)).label.described())
+
+
+asyncio.run(main())
 """
 
 
-async def test_it_starts_nothing_in_a_sandbox_and_allows_no_line_that_it_cannot_read(
+async def test_it_starts_nothing_in_a_sandbox_and_allows_no_call_that_nothing_judges(
     world: World, bare: Path
 ) -> None:
     process = await asyncio.create_subprocess_exec(
@@ -194,10 +217,10 @@ async def test_it_starts_nothing_in_a_sandbox_and_allows_no_line_that_it_cannot_
     )
     async with asyncio.timeout(PATIENCE):
         out, _ = await process.communicate()
-    why, pattern, line = out.decode().splitlines()
+    why, verdict, label = out.decode().splitlines()
     assert why == "nanobot.tools.walls belongs to the built-in plugins, which are not there"
-    assert pattern == "built-in: owners"
-    assert line == "policy.rules, rule 1"
+    assert verdict == "deny the plugin approvals decides on calls, and it is not there"
+    assert label.endswith("; secret")
 
 
 async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(

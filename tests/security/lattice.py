@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from nanobot.labels import FROM_OUTSIDE, Label, Privacy, Speaker, of
 from nanobot.messages import Role
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import PolicyInput
 from nanobot.session.labelling import rights
-from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.verdict import Verdict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

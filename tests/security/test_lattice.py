@@ -5,7 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from nanobot.labels import FROM_OUTSIDE, Privacy, Speaker
-from nanobot.tools.policy import DEFAULTS, Policy
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import DEFAULTS
 from nanobot.tools.verdict import Verdict
 from tests.security.lattice import (
     PAGE,

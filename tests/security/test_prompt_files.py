@@ -10,12 +10,12 @@ import pytest
 from nanobot.errors import ToolError
 from nanobot.messages import Role
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.policy.rules import STEERING
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from tests.plugins.shell.test_exec import call_by

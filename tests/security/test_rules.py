@@ -11,7 +11,8 @@ import pytest
 
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.messages import Role
-from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import PolicyInput
 from nanobot.tools.verdict import Verdict
 
 PAGES = Path(__file__).parents[2] / "docs"

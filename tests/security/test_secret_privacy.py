@@ -11,11 +11,12 @@ import pytest
 
 from nanobot.config.settings.tools import PolicySettings
 from nanobot.labels import Privacy, is_marked_secret, without_secret_lines
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import PolicyInput
+from nanobot.plugins.common.policy.secret_files import holds_secrets, secret_file_in, shows_secrets
 from nanobot.session.entries import ToolResultEntry
 from nanobot.session.labelling import label_of
-from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.verdict import Verdict
-from nanobot.workspace.secret_files import holds_secrets, secret_file_in, shows_secrets
 from tests.doubles.web_server import WebServer
 from tests.process.harness import MEMBERS, World
 from tests.security.chain_steps import (

@@ -22,6 +22,7 @@ PLUGIN = Plugin(
     groups={"approvals": "Approvals: pending and decided calls."},
     provides={
         "asker": "nanobot.plugins.approvals.asking:request",
+        "judge": "nanobot.plugins.common.policy.policy:Policy",
         "human_waits": "nanobot.plugins.approvals.store.waits:SqlWaits",
         "undecided": "nanobot.plugins.approvals.store.undecided:undecided",
     },

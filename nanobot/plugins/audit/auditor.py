@@ -22,8 +22,9 @@ from nanobot.plugins.common.exposures import Attacker, Exposure, Level
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
 from nanobot.plugins.common.keys.tool_settings import WebTable
+from nanobot.plugins.common.policy.policy import policy_of
+from nanobot.plugins.common.policy.rules import PolicyInput
 from nanobot.text import Sentence
-from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 
@@ -118,7 +119,7 @@ class SecurityAuditor:
             if tool is None or role not in tool.allowed:
                 continue
             facts = {"contained": bare is None, **call.facts}
-            judged = self._tools.policy.judge(
+            judged = policy_of(self._tools).judge(
                 PolicyInput(tool=call.tool, role=role, tainted=tainted, **facts)
             )
             level = call.outside if tainted else call.member

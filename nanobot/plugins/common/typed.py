@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot.labels import Label, Speaker
 from nanobot.messages import Origin, Role
-from nanobot.search.terms import telling_terms
+from nanobot.plugins.common.terms import telling_terms
 from nanobot.session.entries import Entry, UserEntry
 from nanobot.session.labelling import joined_label, label_of
 from nanobot.tools.base import CallContext

@@ -15,11 +15,11 @@ from nanobot.app.plugged import Plugged
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.policy.policy import Policy
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Environment
 from nanobot.session.inbox import Busy
-from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace import personas

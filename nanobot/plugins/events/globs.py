@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nanobot.errors import ConfigError, ToolError
-from nanobot.workspace.globs import Glob
+from nanobot.plugins.common.globs import Glob
 
 
 class Globs:

@@ -8,10 +8,10 @@ from typing import Any
 from nanobot.config.loader import Config
 from nanobot.plugins.common.file_labels.labelled_files import LabelledFiles
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.policy.rules import STEERING
 from nanobot.plugins.file_labels.operations import UntrustedFiles
 from nanobot.plugins.file_labels.store import SqlTaintMarks
 from nanobot.store.opening import Store
-from nanobot.tools.policy import STEERING
 
 
 def always_objects(config: Config, store: Store) -> Mapping[Any, Any]:

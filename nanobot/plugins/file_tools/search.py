@@ -15,10 +15,10 @@ from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.worker import working
+from nanobot.plugins.common.globs import Glob
 from nanobot.plugins.file_tools.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.workspace.globs import Glob
 
 SECONDS = 20.0
 MAX_MATCHES = 300

@@ -18,8 +18,8 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.files.worker_limits import limit_self
+from nanobot.plugins.common.globs import Glob
 from nanobot.plugins.file_tools.text_file import decode
-from nanobot.workspace.globs import Glob
 
 MAX_FILE = 16 << 20
 MAX_SHOWN = 300

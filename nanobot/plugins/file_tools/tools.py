@@ -23,13 +23,13 @@ from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.tree import walk
+from nanobot.plugins.common.globs import Glob
 from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.plugins.file_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
-from nanobot.workspace.globs import Glob
 
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500

@@ -9,8 +9,9 @@ from collections.abc import Collection
 
 from nanobot.errors import NanobotError, NotAllowed, ToolError, UsageError
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.policy.policy import policy_of
+from nanobot.plugins.common.policy.rules import PolicyInput
 from nanobot.plugins.files.views import FileKind, FileText, FileView
-from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 
@@ -62,7 +63,9 @@ class SharedFiles:
     def _check(self, path: str) -> None:
         """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool
         is not asked: rules hold for people, too, while models have no file tools."""
-        decision = self._tools.policy.judge(PolicyInput(tool="read_file", arguments={"path": path}))
+        decision = policy_of(self._tools).judge(
+            PolicyInput(tool="read_file", arguments={"path": path})
+        )
         if decision.verdict is Verdict.DENY:
             raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 

@@ -24,11 +24,11 @@ from nanobot.plugins.common.files.file_readers import FileReaders
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
+from nanobot.plugins.common.policy.rules import STEERING
 from nanobot.plugins.common.privacy import kept_apart, private_paths
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
-from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
 
 TOOLS = frozenset({"read_file", "write_file", "edit_file", "list_dir", "search_files", "exec"})

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.policy.rules import STEERING
 from nanobot.plugins.common.walls import Walls
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.views import Servers
@@ -14,7 +15,6 @@ from nanobot.ports import Clock
 from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
-from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 

@@ -16,6 +16,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, StoreError, UnknownId
 from nanobot.labels import without_secret_lines
 from nanobot.plugins.common.models.embedding import Embedder
+from nanobot.plugins.common.terms import terms_of
 from nanobot.plugins.memory import files as places
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.followed import ReadFile
@@ -26,7 +27,6 @@ from nanobot.plugins.memory.search import Search
 from nanobot.plugins.memory.sync import FileSync, holding
 from nanobot.plugins.memory.vectors import Vectorizer
 from nanobot.ports import Clock
-from nanobot.search.terms import terms_of
 from nanobot.session.lasting import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.supervision import supervised

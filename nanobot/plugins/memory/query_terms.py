@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nanobot.search.terms import MAX_TERMS, STOP, STOP_BIGRAMS, stem, words_of
+from nanobot.plugins.common.terms import MAX_TERMS, STOP, STOP_BIGRAMS, stem, words_of
 
 
 def query_terms(query: str) -> list[str]:

@@ -9,6 +9,7 @@ from functools import partial
 from loguru import logger
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.terms import terms_of
 from nanobot.plugins.memory import files as places
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.files import MemoryFiles, Stamp
@@ -17,7 +18,6 @@ from nanobot.plugins.memory.items import Item, corrected, digest_of, extended, i
 from nanobot.plugins.memory.port import Kind
 from nanobot.plugins.memory.records import FileChanges, MemoryLine, MemoryStore
 from nanobot.ports import Clock
-from nanobot.search.terms import terms_of
 from nanobot.supervision import to_its_end
 from nanobot.troubles import TROUBLES
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.plugins.common.terms import telling_terms
 from nanobot.plugins.common.typed import Said, words_of
-from nanobot.search.terms import telling_terms
 from nanobot.text import pattern
 
 _SAVE = pattern(

@@ -10,9 +10,9 @@ from pathlib import Path
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.policy.rules import PROMPT_FILES
 from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.supervision import to_its_end
-from nanobot.tools.policy import PROMPT_FILES
 from nanobot.workspace.folder import read
 
 MOST_CHARS = 200_000

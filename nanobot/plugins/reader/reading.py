@@ -18,6 +18,7 @@ from nanobot.labels import Label
 from nanobot.messages import Attachment, Origin
 from nanobot.plugins.common.files.untrusted import untrusted
 from nanobot.plugins.common.models.auxiliary import ask
+from nanobot.plugins.common.policy.evidence import name_of
 from nanobot.plugins.reader.fields import MAX_FIELDS, Field, checked, form, parsed
 from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.ports import Clock
@@ -35,7 +36,6 @@ from nanobot.session.inbox import Admission
 from nanobot.session.labelling import label_of, of_message
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.evidence import name_of
 from nanobot.workspace.blobs import Blobs, digest_of
 from nanobot.workspace.received import Received
 

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nanobot.plugins.common.terms import without_accents
 from nanobot.plugins.search.query import Wanted
-from nanobot.search.terms import without_accents
 from nanobot.text import pattern
 
 _BEFORE, _AFTER = 120, 180

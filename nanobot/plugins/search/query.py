@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from nanobot.search.terms import SPACELESS, stem, words_of
+from nanobot.plugins.common.terms import SPACELESS, stem, words_of
 
 MOST_CHARS = 200_000
 """Characters of an entry that are indexed: nobody searches the end of a file of a million

@@ -8,9 +8,9 @@ from collections import deque
 from contextlib import suppress
 
 from nanobot.labels import Label, Privacy, of
+from nanobot.plugins.common.policy.secret_files import secret_file_in, shows_secrets
 from nanobot.plugins.common.processes import DYING_SECONDS, kill
 from nanobot.session.labelling import of_result
-from nanobot.workspace.secret_files import secret_file_in, shows_secrets
 
 _CHUNK = 65_536
 

@@ -14,6 +14,7 @@ from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable, WebTable
 from nanobot.plugins.common.places import CommandPlace
+from nanobot.plugins.common.policy.rules import STEERING
 from nanobot.plugins.common.privacy import private_paths
 from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
@@ -27,7 +28,6 @@ from nanobot.ports import Clock
 from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
-from nanobot.tools.policy import STEERING
 from nanobot.tools.redact import Redactor
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {

@@ -13,7 +13,7 @@ from yarl import URL
 from nanobot.errors import ToolError
 from nanobot.messages import Origin
 from nanobot.plugins.common.addresses import MAX_URL, Addresses
-from nanobot.search.terms import telling_terms
+from nanobot.plugins.common.terms import telling_terms
 from nanobot.session.entries import (
     Body,
     Entry,

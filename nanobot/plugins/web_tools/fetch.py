@@ -19,11 +19,11 @@ from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.common.policy.rules import host_among
 from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.policy import host_among
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:

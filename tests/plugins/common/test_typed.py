@@ -12,6 +12,7 @@ import pytest
 
 from nanobot.messages import Address, Attachment, Origin, Role
 from nanobot.plugins.common import message_tool
+from nanobot.plugins.common.policy.evidence import asked_by, carried
 from nanobot.plugins.common.typed import Said, said
 from nanobot.plugins.cron import typed as cron
 from nanobot.plugins.file_tools import typed as file_tools
@@ -22,7 +23,6 @@ from nanobot.plugins.web_tools import typed as web_tools
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Body, Entry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.tools.base import direct_call
-from nanobot.tools.evidence import asked_by, carried
 from nanobot.tools.registry import ToolRegistry
 from tests.plugins.switching import serving
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.globs import Glob
 from nanobot.plugins.file_tools.search import MAX_MATCHES, search_files_tool
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.globs import Glob
 from tests.tools.browsing import CALL
 
 RG = shutil.which("rg") or ""

@@ -20,6 +20,7 @@ from nanobot.agent.runner import Stage
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import StoreError, ToolDenied, UsageError
+from nanobot.plugins.common.policy.policy import Policy
 from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.plugins.fork import PLUGIN
 from nanobot.plugins.fork.answering import ForkTools
@@ -36,7 +37,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, Effect, direct_call
-from nanobot.tools.policy import Policy
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from tests.agent.test_simulation import Life

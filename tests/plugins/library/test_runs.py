@@ -19,6 +19,7 @@ from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
 from nanobot.messages import EventKind
+from nanobot.plugins.common.policy.policy import Policy
 from nanobot.plugins.common.runs.programs import WHERE, Programs
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.providers import litellm_provider
@@ -31,7 +32,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
-from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
 from tests.stored import asked_of, consuming, outbox_of, requested

@@ -21,6 +21,8 @@ from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import PolicyInput
 from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.common.walls import NO_NETWORK, Walls
@@ -32,7 +34,6 @@ from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import Policy, PolicyInput
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import ForkHome, told
 from tests.stored import log_of

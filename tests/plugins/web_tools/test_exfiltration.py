@@ -10,10 +10,10 @@ import pytest
 
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.policy.policy import Policy
 from nanobot.plugins.web_tools.exfiltration import is_private, is_shown
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.entries import Body, Entry, RecallEntry, ToolResultEntry, UserEntry
-from nanobot.tools.policy import Policy
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from tests.tools.browsing import CALL

@@ -27,10 +27,10 @@ from nanobot.plugins.common.file_labels.labels import FileLabels, restricts
 from nanobot.plugins.common.file_labels.marks import TaintMarks
 from nanobot.plugins.common.file_labels.names import numbers_tell, say_much
 from nanobot.plugins.common.file_labels.opened_files import CommandWatch, OpenedFiles
+from nanobot.plugins.common.policy.secret_files import holds_secrets
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.text import pattern
-from nanobot.workspace.secret_files import holds_secrets
 
 MAX_MARKED = 20_000
 """Up to this many files changed by one command are marked individually; beyond that, their folders

@@ -14,7 +14,8 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError
 from nanobot.messages import Role
 from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
-from nanobot.tools.policy import DEFAULTS, Policy, PolicyInput
+from nanobot.plugins.common.policy.policy import Policy
+from nanobot.plugins.common.policy.rules import DEFAULTS, PolicyInput
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST

@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus, urlsplit
 import msgspec
 
 from nanobot.labels import Privacy
-from nanobot.search.terms import telling_terms, terms_of
+from nanobot.plugins.common.terms import telling_terms, terms_of
 from nanobot.session.entries import (
     Entry,
     PostEntry,

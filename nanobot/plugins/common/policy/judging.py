@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, ToolError
 from nanobot.labels import Privacy
+from nanobot.plugins.common.policy.evidence import asked_by, carried, name_of
+from nanobot.plugins.common.policy.rules import PolicyInput
+from nanobot.plugins.common.policy.secret_files import secret_file_in
 from nanobot.seam.given import of_kind
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
-from nanobot.tools.evidence import asked_by, carried, name_of
-from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.judge import LEFT_TO_EXECUTE
 from nanobot.tools.verdict import PolicyDecision, Verdict
-from nanobot.workspace.secret_files import secret_file_in
-
-T = TypeVar("T")
-LEFT_TO_EXECUTE = PolicyDecision(
-    verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
-)
-"""Of a call that is refused when it is made, with a reason for the model."""
 
 
 async def looked_at(
@@ -70,26 +66,32 @@ async def _said_of(
 
 
 def decided(
-    policy: Policy, tool: AnyTool, call: PolicyInput, context: CallContext, *, goes_out: bool
+    judge: Callable[[PolicyInput], PolicyDecision],
+    tool: AnyTool,
+    call: PolicyInput,
+    context: CallContext,
+    *,
+    goes_out: bool,
 ) -> PolicyDecision:
-    """The verdict. `goes_out`: the call may reach an internet host. A call that a person typed in
-    this very message is judged by that person's role, even if others speak in the conversation.
+    """The verdict of `judge`. `goes_out`: the call may reach an internet host. A call that a person
+    typed in this very message is judged by that person's role, even if others speak in the
+    conversation.
     """
     if not context.entries:
-        return policy.judge(call)
+        return judge(call)
     if goes_out and (found := carried(call.arguments, context.entries)) is not None:
         call = msgspec.structs.replace(call, carries=found.source, to=found.host)
-    decision = policy.judge(call)
+    decision = judge(call)
     if decision.verdict is not Verdict.ASK:
         return decision
     if not decision.configured and _is_typed(tool, call, context):
         typed = msgspec.structs.replace(call, typed=True, role=context.role)
-        again = policy.judge(typed)
+        again = judge(typed)
         if again.verdict is Verdict.ALLOW:
             return msgspec.structs.replace(again, typed=True)
     if call.tainted:
         because = asked_by(call.arguments, context.entries)
-        return policy.judge(msgspec.structs.replace(call, asked_by=because))
+        return judge(msgspec.structs.replace(call, asked_by=because))
     return decision
 
 

@@ -1,7 +1,4 @@
-"""The policy decides whether a call is allowed, needs a person's approval, or is denied.
-
-It is a pure function: the first match decides in a table of configured rules, then built-in ones.
-"""
+"""Rules for calls: which calls a configured one matches, and the built-in ones. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from nanobot.config.settings.tools import PolicySettings, RuleSettings
+from nanobot.config.settings.tools import RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.plugins.common.globs import Glob
 from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence, pattern
-from nanobot.tools.verdict import PolicyDecision, Verdict
-from nanobot.workspace.globs import Glob
+from nanobot.tools.verdict import Verdict
 
 PROMPT_FILES = (
     *("AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "MEMORY.md"),
@@ -224,49 +221,14 @@ DEFAULTS: tuple[_Rule, ...] = (
 )
 
 
-class Policy:
-    """The configured rules, followed by the plugins' rules and the built-in ones."""
-
-    def __init__(
-        self, settings: PolicySettings | None = None, added: Sequence[RuleSettings] = ()
-    ) -> None:
-        """Raises ConfigError for an invalid path pattern. `added`: the plugins' rules."""
-        self.settings = settings or PolicySettings()
-        self.added = added
-        for number, rule in enumerate(self.settings.rules, 1):
-            for name in filter(_is_path, rule.args):
-                try:
-                    _glob(rule.args[name])
-                except ToolError as error:
-                    raise ConfigError(f"policy, rule {number}: args.{name}: {error}") from None
-
-    def judge(self, call: PolicyInput) -> PolicyDecision:
-        """The verdict of the first rule that matches."""
-        if host_among(call.host, self.settings.hosts):
-            call = msgspec.structs.replace(call, sends=False)
-        if host_among(call.to, self.settings.hosts):
-            call = msgspec.structs.replace(call, carries="", to="")
-        for number, rule in enumerate(self.settings.rules, 1):
-            if _configured(rule, call):
-                why = rule.why or f"rule {number} of the configuration says so"
-                return PolicyDecision(
-                    verdict=Verdict(rule.verdict),
-                    rule=f"policy.rules, rule {number}",
-                    why=why,
-                    configured=True,
-                )
-        for rule in self.added:
-            if _configured(rule, call):
-                why = rule.why or "a rule of a plugin says so"
-                verdict = Verdict(rule.verdict)
-                return PolicyDecision(verdict=verdict, rule="a plugin's rule", why=why)
-        for default in DEFAULTS:
-            if default.matches(call):
-                name, why = f"built-in: {default.name}", default.why_of(call)
-                return PolicyDecision(verdict=default.verdict, rule=name, why=why)
-        return PolicyDecision(
-            verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so"
-        )
+def check(rules: Sequence[RuleSettings]) -> None:
+    """Raises ConfigError for an invalid path pattern."""
+    for number, rule in enumerate(rules, 1):
+        for name in filter(_is_path, rule.args):
+            try:
+                _glob(rule.args[name])
+            except ToolError as error:
+                raise ConfigError(f"policy, rule {number}: args.{name}: {error}") from None
 
 
 def host_among(host: str, patterns: Sequence[str]) -> bool:
@@ -275,7 +237,7 @@ def host_among(host: str, patterns: Sequence[str]) -> bool:
     return bool(host) and any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
 
 
-def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
+def configured(rule: RuleSettings, call: PolicyInput) -> bool:
     """Whether a rule decides. No rule allows a tool that an owner has not accepted."""
     return (
         fnmatchcase(call.tool, rule.tool)
