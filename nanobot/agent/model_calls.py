@@ -13,10 +13,15 @@ from loguru import logger
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
+from nanobot.agent.context import (
+    PromptBudget,
+    plan_window,
+    request_digest,
+    request_of,
+    summary_tokens,
+)
 from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.prompts import Prompts, Summarizing, prompt_variant
-from nanobot.agent.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import elapsed_seconds
 from nanobot.bus.core import Bus

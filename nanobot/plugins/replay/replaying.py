@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.requests import request_digest, request_of
+from nanobot.agent.context import request_digest, request_of
 from nanobot.messages import RunOptions
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import (

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loguru import logger
 
-from nanobot.agent.requests import request_digest, request_of
+from nanobot.agent.context import request_digest, request_of
 from nanobot.messages import RunOptions
 from nanobot.plugins.replay.replaying import Replayed, prompts_of, replayed
 from nanobot.providers.base import ModelRequest
