@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -24,37 +25,8 @@ from nanobot.ports import BlobReader, Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.seam.installed import provided
-from nanobot.session.run_types import NO_TYPES, RunTypes
+from nanobot.session.run_types import RunTypes
 from nanobot.tools.registry import ToolRegistry
-
-
-class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies of an agent."""
-
-    bus: Bus
-    models: Models
-    tools: ToolRegistry
-    prompt: PromptBuilder
-    clock: Clock
-    ids: Ids
-    settings: RunSettings
-    types: RunTypes = NO_TYPES
-    """Those that perform runs without a model."""
-    stages: Sequence[Stage] = ()
-    """Called before a run acts, in order."""
-    check: Check | None = None
-    """Looks at answers before they are given."""
-    summarizing: Summarizing | None = None
-    """Makes summaries."""
-    receipts: Receipts | None = None
-    """What becomes of messages that calls send."""
-    blobs: BlobReader | None = None
-    """Has the pictures that models are shown."""
-    capacity: Capacity = msgspec.field(default_factory=Capacity)
-    retries: Retries = msgspec.field(default_factory=Retries)
-    asker: Asker | None = None
-    """Asks people about calls."""
-    propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 
 class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,33 +43,38 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
         self.tool_calls.retries = retries
 
 
-def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
-    """Build an agent from these dependencies."""
-    bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
-    prompts, summarizing = dependencies.prompt, dependencies.summarizing
-    models = ModelCaller(
-        *(bus, dependencies.models, tools, prompts, summarizing, clock),
-        dependencies.settings,
-        dependencies.blobs,
-    )
-    calls = ToolExecutor(
-        tools,
-        clock,
-        dependencies.settings.limits.max_run_seconds,
-        dependencies.retries,
-        dependencies.receipts,
-        dependencies.asker,
-    )
-    runner = Runner(
-        *(bus, models, calls, clock),
-        dependencies.types,
-        dependencies.stages,
-        dependencies.check,
-        accompanied(dependencies.propagation),
-        lambda: provided(OBEY_SUMMARIES),
-    )
-    worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
-    return AgentParts(worker=worker, model_calls=models, tool_calls=calls)
+def assemble_agent(  # noqa: PLR0913 - each is a part
+    *,
+    bus: Bus,
+    models: Models,
+    tools: ToolRegistry,
+    prompt: PromptBuilder,
+    clock: Clock,
+    ids: Ids,
+    settings: RunSettings,
+    types: RunTypes,
+    stages: Sequence[Stage],
+    check: Check | None,
+    summarizing: Summarizing | None,
+    receipts: Receipts | None,
+    blobs: BlobReader | None,
+    capacity: Capacity,
+    retries: Retries,
+    asker: Asker | None,
+    propagation: Propagation,
+) -> AgentParts:
+    """Build an agent. `types` perform runs without a model, `stages` are called before a run acts,
+    in order, `check` looks at answers before they are given, `receipts` says what becomes of
+    messages that calls send, `blobs` has the pictures that models are shown, `asker` asks people
+    about calls."""
+    model_calls = ModelCaller(bus, models, tools, prompt, summarizing, clock, settings, blobs)
+    seconds = settings.limits.max_run_seconds
+    calls = ToolExecutor(tools, clock, seconds, retries, receipts, asker)
+    sent = accompanied(propagation)
+    obey = partial(provided, OBEY_SUMMARIES)
+    runner = Runner(bus, model_calls, calls, clock, types, stages, check, sent, obey)
+    worker = Worker(bus, runner, clock, ids, capacity)
+    return AgentParts(worker=worker, model_calls=model_calls, tool_calls=calls)
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:

@@ -25,6 +25,9 @@ from nanobot.seam.given import able, functions, listed, of_kind, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.seam.offers import Triggers
+from nanobot.seam.plugin import revision
+from nanobot.store.database.database import Database
+from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,
@@ -103,14 +106,10 @@ def offer_objects(plugged: Plugged, field: str) -> None:
                 of_kind(thing, kind)
         plugged.offers.add(things)
 
-    if field == "objects":
-        plugged.each(field, use)
-        return
     for name, found in installed_plugins().found.items():
-        there = name in plugged.on or not found.package
-        if there and getattr(found.plugin, field) is not None:
-            hinders = () if found.package else (ConfigError,)
-            with plugged.failing(found, field, *hinders):
+        relied = field != "objects" and not found.package
+        if getattr(found.plugin, field) is not None and (relied or name in plugged.on):
+            with plugged.failing(found, field, *((ConfigError,) if relied else ())):
                 use(found, plugged.call(found, field))
 
 
@@ -205,12 +204,20 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     )
 
 
+async def migrate_plugins(plugged: Plugged, database: Database) -> None:
+    """Migrate the tables of plugins. A plugin whose migration fails is left out entirely."""
+    for found in list(plugged.on.values()):
+        if steps := found.plugin.migrations:
+            with plugged.failing(found, "migrations"):
+                await migrate_plugin(database, found.name, [revision(step) for step in steps])
+            if "migrations" in plugged.failures.get(found.name, {}):
+                plugged.drop(found.name)
+
+
 def companions_of(plugged: Plugged, parts: ChannelParts) -> list[Companion]:
     """What plugins do for a channel besides receiving and delivering."""
-    every = plugged.each(
-        "companions", lambda _, given: listed(given, Companion), {ChannelParts: parts}
-    )
-    return [companion for each in every for companion in each]
+    brought = plugged.listed("companions", Companion, {ChannelParts: parts})
+    return [companion for _, companion in brought]
 
 
 def channels_of(plugged: Plugged) -> dict[str, Channel]:

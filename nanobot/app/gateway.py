@@ -11,13 +11,12 @@ from functools import partial
 from loguru import logger
 
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
+from nanobot.app.bringing import brought_hooks, channels_of, migrate_plugins, unfit, unused
 from nanobot.app.gateway_parts import Machine, Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.hosting import ChannelStarter
 from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
-from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles, Serving
 from nanobot.app.zones import zone_of_home

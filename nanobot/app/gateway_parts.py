@@ -14,7 +14,6 @@ from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Receipts, Retries
 from nanobot.app import bringing, plugin_calls
 from nanobot.app.agent import (
-    AgentDependencies,
     AgentParts,
     assemble_agent,
     capacity,
@@ -220,25 +219,23 @@ class Parts:
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
         agent = assemble_agent(
-            AgentDependencies(
-                bus=self.bus,
-                models=self.program.shaped(self.models),
-                blobs=self.blobs,
-                tools=tools,
-                prompt=prompt,
-                clock=self.machine.clock,
-                ids=self.machine.ids,
-                settings=run_settings(settings, self.machine.environ),
-                types=self.plugged.offers.find(RunTypes) or NO_TYPES,
-                stages=plugin_calls.stages_of(self.plugged),
-                summarizing=summarizing,
-                check=plugin_calls.check_of(self.plugged),
-                receipts=offers.find(Receipts),
-                capacity=capacity(settings),
-                retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
-                propagation=self.propagation,
-                asker=provided(ASKER, self.plugged.on),
-            )
+            bus=self.bus,
+            models=self.program.shaped(self.models),
+            blobs=self.blobs,
+            tools=tools,
+            prompt=prompt,
+            clock=self.machine.clock,
+            ids=self.machine.ids,
+            settings=run_settings(settings, self.machine.environ),
+            types=self.plugged.offers.find(RunTypes) or NO_TYPES,
+            stages=plugin_calls.stages_of(self.plugged),
+            summarizing=summarizing,
+            check=plugin_calls.check_of(self.plugged),
+            receipts=offers.find(Receipts),
+            capacity=capacity(settings),
+            retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
+            propagation=self.propagation,
+            asker=provided(ASKER, self.plugged.on),
         )
         offers.add_by_type(agent)
         return agent

@@ -102,13 +102,19 @@ class Plugged:
         """The functions that plugins give in that field, in order, each with its plugin."""
         return self._several(field, functions)
 
-    def listed(self, field: str, kind: type[T]) -> list[tuple[FoundPlugin, T]]:
+    def listed(
+        self, field: str, kind: type[T], more: Things = NOTHING
+    ) -> list[tuple[FoundPlugin, T]]:
         """The same of things of a type."""
-        return self._several(field, lambda given: listed(given, kind))
+        return self._several(field, lambda given: listed(given, kind), more)
 
-    def _several(self, field: str, read: Callable[[Any], list[T]]) -> list[tuple[FoundPlugin, T]]:
-        several = self.each(field, lambda found, given: [(found, each) for each in read(given)])
-        return [each for some in several for each in some]
+    def _several(
+        self, field: str, read: Callable[[Any], list[T]], more: Things = NOTHING
+    ) -> list[tuple[FoundPlugin, T]]:
+        def use(found: FoundPlugin, given: Any) -> list[tuple[FoundPlugin, T]]:
+            return [(found, each) for each in read(given)]
+
+        return [each for some in self.each(field, use, more) for each in some]
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
         """The result of the function in a field. Raises any error of the function."""

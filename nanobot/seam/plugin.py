@@ -237,6 +237,12 @@ FUNCTIONS = tuple(name for name, kind in Plugin.__annotations__.items() if kind 
 """The fields that hold a Part."""
 
 
+def revision(step: Part) -> Part:
+    """A step of `migrations`: a statement unchanged; a function, or the function that a location
+    names."""
+    return step if isinstance(step, str) and " " in step.strip() else resolved(step)
+
+
 def resolved(part: Part) -> Callable[..., Any]:
     """The function of a part. Raises PluginBroken, and any error of its import."""
     function = resolve_name(part) if isinstance(part, str) else part

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import sqlalchemy as sa
 
-from nanobot.app.plugin_revisions import plugin_revisions
+from nanobot.plugins.common.plugin_revisions import plugin_revisions
 from nanobot.seam.installed import installed
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase

@@ -11,13 +11,13 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from nanobot.app.plugin_revisions import plugin_revisions, revision
+from nanobot.plugins.common.plugin_revisions import plugin_revisions
 from nanobot.plugins.common.store.at_rest import at_rest
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
-from nanobot.seam.plugin import Plugin, resolved
+from nanobot.seam.plugin import Plugin, resolved, revision
 from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import Revisions, migrate_plugin, numbers, upgrade
 from tests.store.conftest import Postgres

@@ -17,8 +17,9 @@ from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Check, Stage
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.summarizers import SUMMARIES
+from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Capacity
-from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.agent import AgentParts, assemble_agent
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
@@ -50,6 +51,7 @@ from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
 from nanobot.ports import Clock, Fetching
+from nanobot.propagation import Propagation
 from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -203,23 +205,23 @@ class FakeGateway:
             prompt = PromptBuilder(options.workspace, additions=self.brought.additions)
         self.offers.add_by_type(prompt)
         return assemble_agent(
-            AgentDependencies(
-                bus=self.bus,
-                models=self.provider,
-                blobs=received.blobs if received else None,
-                tools=self.tools,
-                prompt=prompt,
-                clock=self.home.clock,
-                ids=self.home.ids,
-                settings=options.settings,
-                types=types,
-                stages=options.stages(self),
-                check=options.check,
-                summarizing=self._summarizing(),
-                receipts=ChatReceipts(self.journal, self.home.clock, lambda _: options.receipts),
-                capacity=options.capacity,
-                asker=provided(ASKER),
-            )
+            bus=self.bus,
+            models=self.provider,
+            blobs=received.blobs if received else None,
+            tools=self.tools,
+            prompt=prompt,
+            clock=self.home.clock,
+            ids=self.home.ids,
+            settings=options.settings,
+            types=types,
+            stages=options.stages(self),
+            check=options.check,
+            summarizing=self._summarizing(),
+            receipts=ChatReceipts(self.journal, self.home.clock, lambda _: options.receipts),
+            capacity=options.capacity,
+            retries=Retries(),
+            asker=provided(ASKER),
+            propagation=Propagation(),
         )
 
     def _summarizing(self) -> Summarizing | None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from nanobot.app.plugin_revisions import revision
 from nanobot.config.settings.base import Settings
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
@@ -26,7 +25,7 @@ from nanobot.plugins.kit.promises import that
 from nanobot.ports import Clock
 from nanobot.seam.installed import trouble
 from nanobot.seam.offers import Offers, Things
-from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
+from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved, revision
 from nanobot.seam.tables import PluginTables
 from nanobot.store.opening import in_memory_database
 from nanobot.store.plugin_tables import SqlPluginTables, migrate_plugin

@@ -28,7 +28,7 @@ def backup(environ: Mapping[str, str], *, file: _New = "") -> None:
 
     The store can be PostgreSQL. Files are not in the backup: also copy blobs and the workspace.
     """
-    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see _config
+    from nanobot.plugins.common.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see _config
     from nanobot.plugins.maintenance.store import maintenance  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415
 
@@ -52,7 +52,7 @@ def restore(environ: Mapping[str, str], *, file: _Kept) -> None:
     Stop every gateway first. The previous SQLite store stays in the same folder; a PostgreSQL
     database has to be empty.
     """
-    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see _config
+    from nanobot.plugins.common.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see _config
     from nanobot.plugins.common.store.at_rest import where  # noqa: PLC0415
     from nanobot.plugins.maintenance.store import maintenance  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415

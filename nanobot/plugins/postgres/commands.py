@@ -25,8 +25,8 @@ def migrate(environ: Mapping[str, str], *, to: _To, json: _Json = False) -> None
     log are compared before it commits. The old store is not changed, and stays in use until
     database_url names the new one.
     """
-    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see below
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
+    from nanobot.plugins.common.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see below
     from nanobot.plugins.common.store.at_rest import where  # noqa: PLC0415
     from nanobot.plugins.postgres.store.moving import migrate_to  # noqa: PLC0415
     from nanobot.store.servers import url_of, usable  # noqa: PLC0415
