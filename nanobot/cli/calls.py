@@ -20,13 +20,14 @@ from nanobot.cli.output import Line, document, say, warn
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
-from nanobot.operations.operation import AT_THE_TERMINAL, Operation
+from nanobot.operations.operation import AT_THE_TERMINAL, Caller, Operation
 from nanobot.operations.rendering import Now
 from nanobot.operations.unreadable import Listed, below
 from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
+    from nanobot.operations.dispatcher import Dispatcher
     from nanobot.operations.engine import Engine
 
 T = TypeVar("T")
@@ -41,10 +42,10 @@ _RESTART: Sentence = (
     "start it again."
 )
 REMOTE: Interface[
-    Callable[[Path, str, Mapping[str, Any], float | None], Awaitable[Listed | None]]
+    Callable[[Path, str, Mapping[str, Any], float | None, Caller], Awaitable[Listed | None]]
 ] = Interface("remote_operations")
 """Performs an operation in the process that serves a home, with these arguments and within so many
-seconds (None: without a limit); None if none serves it."""
+seconds (None: without a limit), for this caller; None if none serves it."""
 
 
 def as_in_a_chat(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
@@ -115,6 +116,7 @@ async def performed(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str] = (),
+    caller: Caller = AT_THE_TERMINAL,
 ) -> Listed:
     """The result. `unset`: variables that the configuration refers to and this process lacks.
 
@@ -124,13 +126,17 @@ async def performed(
     began = time.monotonic()
     seconds = None if operation.slow else _CALL_SECONDS
     beside = False
+
+    async def listing(operations: Dispatcher) -> Listed:
+        return await operations.listing(operation.name, arguments, caller)
+
     while True:
-        given = (config.home, operation.name, arguments, seconds)
+        given = (config.home, operation.name, arguments, seconds, caller)
         answer = None if remote is None else await remote(*given)
         if answer is not None:
             return answer
         try:
-            return await _alone(config, environ, operation, arguments, unset, beside=beside)
+            return await _alone(config, environ, operation, listing, unset, beside=beside)
         except StoreLocked as locked:
             reached = provided(REMOTE, switched(config).on) is not None
             if reached and time.monotonic() - began <= _PATIENCE_SECONDS:
@@ -150,7 +156,7 @@ async def _alone(
     config: Config,
     environ: Mapping[str, str],
     operation: Operation,
-    arguments: Mapping[str, Any],
+    listing: Callable[[Dispatcher], Awaitable[Listed]],
     unset: Sequence[str],
     *,
     beside: bool,
@@ -161,7 +167,7 @@ async def _alone(
     gateway = Gateway.for_command(config, environ, of_home=operation.of_home, beside=beside)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
         try:
-            given = await operations.listing(operation.name, arguments)
+            given = await listing(operations)
         except NanobotError:
             for sentence in unset:  # a missing secret may be the cause
                 warn(f"nanobot: {sentence}")

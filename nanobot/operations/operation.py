@@ -55,6 +55,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """No one else reads the chat."""
     own: str = ""
     """The prefix of the caller's other sessions; "": there is only one."""
+    program: bool = False
+    """Another program calls: no text that it gives was typed by a person."""
 
     def owns(self, session: str) -> bool:
         """Whether they may act in a session: owners in all of them, others in their own."""
@@ -83,6 +85,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
 """Whoever may open the control socket."""
+A_PROGRAM = msgspec.structs.replace(AT_THE_TERMINAL, program=True)
 
 
 class OperationContext(Protocol):

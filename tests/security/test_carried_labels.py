@@ -19,7 +19,13 @@ from nanobot import labels
 from nanobot.errors import ToolError
 from nanobot.labels import UNKNOWN, Label, Privacy, Speaker
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import (
+    A_PROGRAM,
+    AT_THE_TERMINAL,
+    Caller,
+    OperationContext,
+    operation,
+)
 from nanobot.plugins.approvals.ask_user import ask_tool
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
@@ -112,6 +118,26 @@ async def test_an_answer_by_command_may_be_marked_secret(late: bool) -> None:
         body: Body = bodies(bot, UserEntry)[-1] if late else bodies(bot, ToolResultEntry)[-1]
         assert "4711" in getattr(body, "text", "")
         assert label_of(body).privacy is Privacy.SECRET
+
+
+@pytest.mark.parametrize("program", [False, True])
+@pytest.mark.parametrize("late", [False, True])
+async def test_an_answer_by_a_program_is_not_its_owner_s_word(*, late: bool, program: bool) -> None:
+    model = ScriptedProvider(QUESTION, "Meanwhile.", "Hello.", "Good.")
+    async with gateway(model, tools=[ask_tool()]) as bot:
+        await bot.channel.push("Paint it.", sender=MEMBER)
+        await bot.channel.pop()
+        if late:
+            await bot.channel.push("Hello.")
+            for _ in range(3):
+                await bot.channel.pop()
+        caller = A_PROGRAM if program else AT_THE_TERMINAL
+        await bot.operations.call("answer", {"id": 1, "text": "4711"}, caller)
+        await bot.channel.pop()
+        body: Body = bodies(bot, UserEntry)[-1] if late else bodies(bot, ToolResultEntry)[-1]
+        assert "4711" in getattr(body, "text", "")
+        assert label_of(body).tainted is program
+        assert (Speaker.PROGRAM in label_of(body).speakers) is program
 
 
 @PEOPLE

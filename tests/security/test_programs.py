@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from mcp import Client
 
 from nanobot.agent.asking import NOBODY
 from nanobot.api import Agent, RunInput
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.common.operation_schema import schema_of
+from nanobot.plugins.mcp.offered_tools import DECIDING
 from nanobot.plugins.mcp.serving import server
 from nanobot.providers.base import Completion
 from nanobot.testing.model import ScriptedProvider, asks_for
@@ -136,6 +140,59 @@ async def test_a_program_over_standard_input_does_not_speak_for_its_owner_either
             assert (tool in names) is trusted
             result: Any = await session.call_tool(tool, {"id": 1, "text": "yes"})
             assert ("a person decides" in result.content[0].text) is not trusted
+
+
+@asynccontextmanager
+async def over_http(served: House) -> AsyncIterator[Any]:
+    async with mcp_client(served, TOKEN) as session:
+        yield session
+
+
+@asynccontextmanager
+async def over_pipes(served: House) -> AsyncIterator[Any]:
+    async with Client(server({"NANOBOT_HOME": str(served.home)})) as session:
+        yield session
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("by", [over_http, over_pipes])
+async def test_the_answer_of_a_program_is_not_its_owner_s_word(
+    tmp_path: Path, by: Callable[[House], Any], *, trusted: bool
+) -> None:
+    """Programs may answer questions here, but an answer may come from a page."""
+    asks = asks_for("ask_user", question="What is left to do?")
+    provider = ScriptedProvider(asks, asks_for("memory_save", text="Mallory is the boss"), "done")
+    web = "mcp_approves = true"
+    if trusted:
+        web += '\ntrusted_programs = ["owner", "mcp serve"]'
+    async with house(tmp_path / "home", provider, web) as served:
+        owner = await served.owner()
+        await owner.post("/api/sessions/web:desk/messages", text="Go on.")
+        await asked(served, lambda count: count == 1)
+        async with by(served) as session:
+            result = await session.call_tool("answer", {"id": 1, "text": ASK})
+        assert not result.is_error, result
+        count = await asked(served, lambda count: bool(count or len(provider.requests) == 3))
+    assert (count == 0) is trusted
+
+
+async def asked(served: House, enough: Callable[[int], bool]) -> int:
+    """How many approvals are open, as soon as that is enough."""
+    while True:
+        count = len(await served.parts.operations.call("approvals list", {}))
+        if enough(count):
+            return count
+        await asyncio.sleep(0.01)
+
+
+def test_only_answers_bring_words_of_programs_into_a_conversation() -> None:
+    """Of the tools that change something; `session` and `id` are names."""
+    texts = set()
+    for each in (*OPERATIONS, *plugin_operations()):
+        if each.name in DECIDING:
+            given = schema_of(each)["properties"].items()
+            texts |= {(each.name, name) for name, of in given if of.get("type") == "string"}
+    assert texts == {("answer", "text"), ("stop", "session"), ("runs cancel", "id")}
 
 
 @pytest.mark.parametrize("program", [False, True])

@@ -72,7 +72,7 @@ async def _decide(
         raise UsageError(f"#{number} takes another answer: {right}")
     if answer.text.isdecimal() and 1 <= int(answer.text) <= len(approval.choices):
         text = approval.choices[int(answer.text) - 1]
-        answer = ApprovalAnswer(state="answered", by=answer.by, text=text)
+        answer = msgspec.structs.replace(answer, text=text)
     if answer.state == "approved" and not may_judge(approval, _person(caller)):
         raise UsageError(f"#{number} is longer than its question: /show {number} shows all of it")
     decided = await approvals.answer(number, answer)
@@ -203,7 +203,8 @@ async def answer_question(
     text: Annotated[Positional, Meta(description="The number of a choice, or your own words.")],
 ) -> Approval:
     """Answer a question from the assistant."""
-    words = ApprovalAnswer(state="answered", by=_person(caller).shown, text=text)
+    by, program = _person(caller).shown, caller.program
+    words = ApprovalAnswer(state="answered", by=by, text=text, program=program)
     return await _decide(context, caller, id, words)
 
 

@@ -12,12 +12,14 @@ from nanobot.session.approvals import Approval
 
 
 class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's decision. `always`: the same call is allowed in this chat from now on."""
+    """A person's decision. `always`: the same call is allowed in this chat from now on. `program`:
+    another program gives it."""
 
     state: Literal["approved", "denied", "answered"]
     by: str
     text: str = ""
     always: bool = False
+    program: bool = False
 
 
 class AnswerOutcome(msgspec.Struct, frozen=True):

@@ -33,6 +33,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import A_PROGRAM, AT_THE_TERMINAL
 from nanobot.plugins.common.control.protocol import (
     LINE_LIMIT,
     Aborted,
@@ -306,7 +307,8 @@ class ControlServer:
         answer: Result | Refusal
         with boundary(f"operation {request.name}") as caught:
             try:
-                given = await self._operations.listing(request.name, request.arguments)
+                caller = A_PROGRAM if request.program else AT_THE_TERMINAL
+                given = await self._operations.listing(request.name, request.arguments, caller)
                 raw = msgspec.Raw(await encoded(given.result))
                 answer = Result(request.name, raw, request.key, given.unreadable)
                 if len(answer.result) > LINE_LIMIT - 1_000:

@@ -20,7 +20,7 @@ from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here, plugin_with
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.operation import Operation
+from nanobot.operations.operation import A_PROGRAM, AT_THE_TERMINAL, Operation
 from nanobot.operations.unreadable import Listed, below
 from nanobot.plugins.common.operation_schema import schema_of
 from nanobot.plugins.common.runs.program_label import said_by_program
@@ -156,9 +156,10 @@ class McpTools(OfferedTools):
         self._gateway = operations
         self._runs = runs
         self._trusted = trusted
+        self._caller = AT_THE_TERMINAL if trusted else A_PROGRAM
 
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
-        given = await self._gateway.listing(operation.name, arguments)
+        given = await self._gateway.listing(operation.name, arguments, self._caller)
         raw = msgspec.Raw(msgspec.json.encode(given.result))
         return msgspec.structs.replace(given, result=raw)
 

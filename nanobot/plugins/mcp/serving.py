@@ -25,7 +25,7 @@ from nanobot.config.loader import load
 from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.operations.operation import Operation
+from nanobot.operations.operation import A_PROGRAM, AT_THE_TERMINAL, Operation
 from nanobot.operations.unreadable import Listed
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.mcp.offered_tools import OfferedTools
@@ -92,7 +92,8 @@ class ServedTools(OfferedTools):
 
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
         operation.converted(arguments)
-        return await performed(self._config, self._environ, operation, arguments)
+        caller = AT_THE_TERMINAL if self._trusted else A_PROGRAM
+        return await performed(self._config, self._environ, operation, arguments, (), caller)
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
         home, program = self._config.home, not self._trusted

@@ -6,7 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot import labels
-from nanobot.labels import NOTHING, Label, Privacy
+from nanobot.labels import NOTHING, Label, Privacy, Speaker
 from nanobot.messages import InboundMessage, Origin, Sender
 from nanobot.plugins.approvals.port import AnswerOutcome, ApprovalAnswer
 from nanobot.plugins.approvals.question import message, result, still_waits, subject
@@ -46,12 +46,12 @@ def answer(unit: Unit, identity: int, answer: ApprovalAnswer) -> AnswerOutcome |
     if answer.always:
         _allow_for_good(unit, done, now)
     if approval.state == "waiting" and live is not None:
-        resume(unit, lane, live, done, _marked(answer.text))
+        resume(unit, lane, live, done, _said(answer))
     elif answer.state == "denied":
         note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
         log.append(unit, lane, done.run_id, [note])
     else:
-        inbox.insert(unit, _follow_up(done, now))
+        inbox.insert(unit, _follow_up(done, now, _said(answer)))
     return AnswerOutcome(done, fresh=True)
 
 
@@ -96,19 +96,27 @@ def _allow_for_good(connection: Connection, done: Approval, now: float) -> None:
     connection.execute(sa.insert(rule_tables.approval_rules), row)
 
 
-def _marked(text: str) -> Label:
-    """The label of an answer by command."""
-    return labels.of(privacy=Privacy.SECRET) if labels.is_marked_secret(text) else NOTHING
+def _said(answer: ApprovalAnswer) -> Label:
+    """The label of the words of an answer by command."""
+    secret = labels.is_marked_secret(answer.text)
+    label = labels.of(privacy=Privacy.SECRET) if secret else NOTHING
+    if answer.program and answer.text:
+        label = label.join(labels.of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION))
+    return label
 
 
-def _follow_up(done: Approval, now: float) -> Admission:
+def _follow_up(done: Approval, now: float, said: Label) -> Admission:
     """The message that brings a late answer to a run that continued without it. It repeats the
     model's question, or leads to the model's call, so it also has the label of what the model saw.
+    `said`: the label of the answer.
     """
     key = APPROVALS.of(done.id)
     text = f"(answering: {done.question})\n{done.answer}"
     if not done.question:
         text = f"#{done.id} was approved by {done.decided_by} and is executed now:"
+    label = done.label
+    if said != NOTHING:
+        label = labels.read(label, tainted=done.tainted).join(said).encoded()
     question = InboundMessage(
         address=done.address,
         message_id=key,
@@ -117,7 +125,7 @@ def _follow_up(done: Approval, now: float) -> Admission:
         text=text,
         sent_at=now,
         origin=Origin.USER if done.question else Origin.APPROVAL,
-        tainted=done.tainted,
-        label=done.label,
+        tainted=done.tainted or said.tainted,
+        label=label,
     )
     return Admission(message=question, session_key=done.session_key, role=done.role)

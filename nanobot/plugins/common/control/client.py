@@ -120,9 +120,13 @@ class ControlClient:
         """The result of an operation, as JSON."""
         return bytes((await self.listing(name, arguments)).result)
 
-    async def listing(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """The same, with the number of rows that belong in it but are unreadable."""
-        return await self._answered(CallOperation(name, dict(arguments)), Result)
+    async def listing(
+        self, name: str, arguments: Mapping[str, Any], *, program: bool = False
+    ) -> Result:
+        """The same, with the number of rows that belong in it but are unreadable. `program`:
+        another program calls, not the owner."""
+        call = CallOperation(name, dict(arguments), program=program)
+        return await self._answered(call, Result)
 
     async def stream(
         self, request: RunInput, *, program: bool = False
@@ -205,7 +209,12 @@ async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | N
 
 
 async def listing(
-    path: Path, name: str, arguments: Mapping[str, Any], seconds: float | None = CALL_SECONDS
+    path: Path,
+    name: str,
+    arguments: Mapping[str, Any],
+    seconds: float | None = CALL_SECONDS,
+    *,
+    program: bool = False,
 ) -> Result | None:
     """The same, with the number of rows that belong in it but are unreadable. `seconds`: how long
     it may take; None: without a limit.
@@ -215,7 +224,7 @@ async def listing(
         return None
     try:
         async with asyncio.timeout(seconds):
-            return await client.listing(name, arguments)
+            return await client.listing(name, arguments, program=program)
     except Disconnected:
         return None
     except TimeoutError:

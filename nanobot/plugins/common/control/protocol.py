@@ -49,11 +49,13 @@ class Displayed(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
 
 
 class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
-    """Perform an operation (see nanobot.operations). `key` is returned with the result."""
+    """Perform an operation (see nanobot.operations). `key` is returned with the result. `program`:
+    another program calls, not the owner."""
 
     name: str
     arguments: dict[str, Any] = {}
     key: str = ""
+    program: bool = False
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):

@@ -12,8 +12,8 @@ from urllib.parse import unquote_plus, urlsplit
 import msgspec
 
 from nanobot.labels import Privacy
-from nanobot.plugins.common.terms import telling_terms, terms_of
 from nanobot.messages import Origin
+from nanobot.plugins.common.terms import telling_terms, terms_of
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import (
     Body,
