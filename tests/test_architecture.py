@@ -75,6 +75,7 @@ PLUGIN_STORES = tuple(
     for folder in sorted((ROOT / "nanobot" / "plugins").iterdir())
     for place in ("store.py", "store/", "tables.py")
 )
+SQLITE_STORES = tuple(f"nanobot/plugins/{name}/store/" for name in ("erasure", "maintenance"))
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
@@ -256,7 +257,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("xllamacpp", "nanobot/plugins/embedded/"),
         ("sqlalchemy", ("nanobot/store/", *PLUGIN_STORES)),
         ("alembic", "nanobot/store/database/"),
-        ("sqlite3", ("nanobot/store/", "nanobot/plugins/maintenance/store/")),
+        ("sqlite3", ("nanobot/store/", *SQLITE_STORES)),
         ("psycopg", "nanobot/plugins/postgres/store/"),
         ("telegram", "channels/nanobot_channels/telegram/"),
         ("discord", "channels/nanobot_channels/discord/"),
