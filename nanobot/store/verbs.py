@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from nanobot.errors import UsageError
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
-from nanobot.store.database.durability import verbs_of
 from nanobot.store.unit import StoreContext, Unit
 
 P = ParamSpec("P")
@@ -36,13 +35,8 @@ S = TypeVar("S", bound=SqlStore)
 Verb: TypeAlias = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
 CRASH_POINTS: dict[Any, str] = {}
-"""All verbs; "" for those that a crash cannot tear, because they write no durable facts."""
-
-
-def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
-    """The verbs of a store that NANOBOT_CRASH_AT accepts."""
-    named = [name for verb, name in CRASH_POINTS.items() if name and verb in vars(store).values()]
-    return tuple(dict.fromkeys(verb for name in named for verb in verbs_of(name)))
+"""All verbs, as NANOBOT_CRASH_AT names them; "" for those that a crash cannot tear, because they
+write no durable facts."""
 
 
 def transaction(

@@ -10,11 +10,11 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
-from nanobot.store.journal import journal
 from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
+from tests.store.crash_points import VERBS as OF_JOURNAL
 
-VERBS = (*journal.VERBS, "answer")
+VERBS = (*OF_JOURNAL, "answer")
 # Nothing in this version posts unasked; giving a run back needs an order to stop. What a run does
 # besides acting, groups that move and long commands have tests of their own.
 ELSEWHERE = {

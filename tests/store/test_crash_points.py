@@ -18,8 +18,8 @@ from nanobot.plugins.progress.store import PreviewRows
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import journal
-from nanobot.store.verbs import crash_points
+from tests.store.crash_points import VERBS as OF_JOURNAL
+from tests.store.crash_points import crash_points
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 
@@ -28,7 +28,7 @@ OF_PLUGINS = tuple(
     for store in (Consuming, RequestedRuns, PreviewRows, SessionModels)
     for verb in crash_points(store)
 )
-VERBS = (*journal.VERBS, "answer")
+VERBS = (*OF_JOURNAL, "answer")
 
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {

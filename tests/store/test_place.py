@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from nanobot.errors import StoreError, StoreLocked, StoreUnwritable
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal.journal import VERBS
+from tests.store.crash_points import VERBS
 from tests.store.making import admit, said
 from tests.store.processes import another, hold, opened
 

@@ -17,11 +17,11 @@ from nanobot.plugins.library.store import Consuming
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.store.database.durability import ORDERED, waits
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import journal
-from nanobot.store.verbs import crash_points
+from tests.store.crash_points import VERBS as OF_JOURNAL
+from tests.store.crash_points import crash_points
 from tests.store.power import commits
 
-VERBS = (*journal.VERBS, "answer")
+VERBS = (*OF_JOURNAL, "answer")
 
 WAITING = sorted(set(VERBS) - ORDERED)
 

@@ -11,7 +11,6 @@ from nanobot.errors import NanobotError
 from nanobot.plugins.common.store.at_rest import read_only
 from nanobot.plugins.common.store.servers import whole_server_of
 from nanobot.store.database import migrate
-from nanobot.store.database.fingerprint import missing
 from nanobot.store.opening import sqlite_path
 
 _MOST_ROWS = 1_000_000
@@ -61,7 +60,7 @@ def _server(connection: sa.Connection) -> str:
 def _fingerprint(connection: sa.Connection, revision: str | None) -> str:
     if revision is None:
         return "there are none"
-    lacking = missing(connection, revision)
+    lacking = migrate.missing(connection, revision)
     return f"{len(lacking)} are missing" if lacking else "all of this revision are there"
 
 

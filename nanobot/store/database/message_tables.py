@@ -45,7 +45,19 @@ def _hash(value: bytes) -> None:
         raise RowUnreadable(f"a hash has {len(GENESIS)} bytes and this has {len(value)}")
 
 
-_HASH: dict[str, Any] = {"decode": _hash}
+def _default(value: object) -> dict[str, Any]:
+    """The `info` of a column whose unreadable values are replaced by this one."""
+    return {"default": lambda _: value}
+
+
+_HASH: dict[str, Any] = {"decode": _hash, **_default(GENESIS)}
+_YES: dict[str, Any] = {"default": lambda _: True}
+_NOW: dict[str, Any] = {"default": lambda now: now}
+
+
+def _unused_token(now: float) -> int:
+    return int(now * 1000)
+
 
 channels = sa.Table(
     "channels",
@@ -72,22 +84,23 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("title", sa.Text, nullable=False, server_default=""),
+    sa.Column("title", sa.Text, nullable=False, server_default="", info=_default("")),
     sa.Column("model", sa.Text),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False, info=_NOW),
+    sa.Column("updated_at", sa.Double, nullable=False, info=_NOW),
     sa.Column("last_read_at", sa.Double),
     sa.Column("head_seq", Id, nullable=False, server_default="0"),
     sa.Column("head_hash", sa.LargeBinary, nullable=False, info=_HASH),
-    sa.Column("window_from", Id, nullable=False, server_default="1"),
+    sa.Column("window_from", Id, nullable=False, server_default="1", info=_default(1)),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_variant", sa.Text),
     # Several people read this session: a member of a group has written in it.
-    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false(), info=_YES),
     # Everything up to this entry has been processed for memory.
     sa.Column("remembered_seq", Id, nullable=False, server_default="0"),
-    # The lane's lease: `token` grows with every claim and fences every write.
-    sa.Column("token", Id, nullable=False, server_default="0"),
+    # The lane's lease: `token` grows with every claim and fences every write. In place of an
+    # unreadable one, one that was never used.
+    sa.Column("token", Id, nullable=False, server_default="0", info={"default": _unused_token}),
     sa.Column("owner", sa.Text),
     sa.Column("lease_until", sa.Double, info={"lease": True}),
 )
@@ -100,10 +113,10 @@ entries = sa.Table(
     metadata,
     sa.Column("session_key", sa.Text, primary_key=True),
     sa.Column("seq", Id, primary_key=True, autoincrement=False),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False, info=words(*log.kinds())),
+    sa.Column("run_id", sa.Text, nullable=False, info=_default("")),
+    sa.Column("kind", sa.Text, nullable=False, info=words(*log.kinds()) | _default("post")),
     # It is part of the chain and only displayed.
-    sa.Column("at", sa.Double, nullable=False, info={"any_time": True}),
+    sa.Column("at", sa.Double, nullable=False, info={"any_time": True, **_default(0.0)}),
     sa.Column("salt", sa.LargeBinary),
     sa.Column("payload", sa.LargeBinary, info={"decode": log.decode}),
     sa.Column("digest", sa.LargeBinary, nullable=False, info=_HASH),

@@ -23,7 +23,7 @@ from nanobot.store.journal import (
     waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
-from nanobot.store.verbs import SqlStore, crash_points, verb
+from nanobot.store.verbs import SqlStore, verb
 
 
 class SqlJournal(SqlStore):
@@ -115,7 +115,3 @@ class SqlJournal(SqlStore):
 
     def let_go(self, lane: Lane) -> None:
         self.writer.held.let_go(lane)
-
-
-VERBS = crash_points(SqlJournal)
-"""The writing verbs, as NANOBOT_CRASH_AT takes them."""

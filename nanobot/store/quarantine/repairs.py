@@ -5,7 +5,6 @@ values in the unreadable columns.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -27,45 +26,19 @@ def repair(unit: Unit, table: sa.Table, row: RawRow, columns: Collection[str]) -
     key = raw.key_of(table, row)
     if any(column in key for column in columns):
         return False
-    if table is _s:
-        values = _of_session(unit, row)
-    elif table is _e:
-        values = _of_entry()
-    else:
-        default = {c.name: c.info["default"] for c in table.columns if "default" in c.info}
-        if not default.keys() >= set(columns):
-            return False
-        values = {name: default[name](unit.now) for name in columns}
+    values = {c.name: c.info["default"](unit.now) for c in table.columns if "default" in c.info}
+    if table in (_s, _e):
+        values |= {column.name: None for column in table.columns if column.nullable}
+    if table is _s:  # its log shows where it ends
+        seq, head = _end_of(unit, row["key"])
+        values |= {"head_seq": seq, "head_hash": head, "remembered_seq": seq}
+    if not values.keys() >= set(columns):
+        return False
     changed = {name: values[name] for name in columns}
     unit.execute(sa.update(table).where(raw.where(unit, key)).values(changed))
     if table is _e and "payload" in columns:
         _say_erased(unit, row)
     return True
-
-
-def _of_session(unit: Unit, row: RawRow) -> dict[str, Any]:
-    """Default values for a conversation. Its log shows where it ends, its token is one that was
-    never used, and it counts as read by several people.
-    """
-    now = unit.now
-    seq, head = _end_of(unit, row["key"])
-    return {
-        "title": "",
-        "model": None,
-        "created_at": now,
-        "updated_at": now,
-        "last_read_at": None,
-        "head_seq": seq,
-        "head_hash": head,
-        "window_from": 1,
-        "prompt": None,
-        "prompt_variant": None,
-        "shared": True,
-        "remembered_seq": seq,
-        "token": int(now * 1000),
-        "owner": None,
-        "lease_until": None,
-    }
 
 
 def _end_of(connection: Connection, key: Raw) -> tuple[int, bytes]:
@@ -85,19 +58,6 @@ def _end_of(connection: Connection, key: Raw) -> tuple[int, bytes]:
     found = entry["hash"].data
     size = len(GENESIS)
     return last, found if entry["hash"].kind == "blob" and len(found) == size else bytes(size)
-
-
-def _of_entry() -> dict[str, Any]:
-    nothing = bytes(len(GENESIS))
-    return {
-        "run_id": "",
-        "kind": "post",
-        "at": 0.0,
-        "salt": None,
-        "payload": None,
-        "digest": nothing,
-        "hash": nothing,
-    }
 
 
 def _say_erased(unit: Unit, row: RawRow) -> None:

@@ -25,7 +25,7 @@ from nanobot.plugins.common.store.inspection import inspect
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.memory import tables as memory_tables
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store.database import fingerprint, migrate, schema
+from nanobot.store.database import migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
@@ -423,7 +423,7 @@ def test_each_revision_has_the_columns_that_are_expected_of_it(
     database = SqliteDatabase(of_revision(revision, tmp_path))
     there = database.run_now(columns)
     database.shut()
-    assert fingerprint.expected(revision) == {
+    assert migrate.expected(revision) == {
         f"{table}.{column}" for table, names in there.items() for column in names
     }
 
