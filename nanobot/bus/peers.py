@@ -80,6 +80,3 @@ class Peers:
     def partial(self, session_key: str) -> ReplyEntry | None:
         """The same by the session."""
         return None
-
-    def jobs_changed(self) -> None:
-        """Jobs have changed here."""

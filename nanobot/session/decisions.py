@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
+from nanobot.messages import InboundMessage, Role
 from nanobot.session.said import Order, Said
 
 
@@ -39,13 +39,3 @@ class Decisions(Protocol):
     async def reacted(self, message: InboundMessage, role: Role, call: Call) -> None:
         """Decide what was asked in the message that a person reacted to, if the reaction is a clear
         yes or no and the person may decide. Other reactions have no effect and get no answer."""
-
-    def sign(self, emoji: str) -> str:
-        """The operation that an emoji on a question means; empty for other emoji."""
-
-    async def asking(self, channel: str, limit: int) -> Sequence[tuple[Address, str]]:
-        """The latest questions in a channel's chats that a reaction may decide: where each is, and
-        the key of its message."""
-
-    async def pending(self, session_key: str, to: Address) -> Sequence[OutboundMessage]:
-        """The questions that runs of a session wait for, as that chat shows them."""

@@ -40,7 +40,7 @@ _WHOLE_SECONDS = 1.0
 
 class ChatDecisions:
     """Reads messages as decisions on pending approvals and questions; see
-    nanobot.session.decisions.Decisions."""
+    nanobot.session.decisions.Decisions. It has the OpenQuestions, too."""
 
     def __init__(
         self, approvals: Approvals, journal: Journal, records: Records, clock: Clock

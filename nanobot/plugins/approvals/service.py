@@ -9,7 +9,7 @@ from nanobot.plugins.approvals.decisions import ChatDecisions
 from nanobot.plugins.approvals.port import Approvals
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.approvals.store.waiting import UndecidedWaits
-from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.approvals import ApprovalRecords, OpenQuestions
 from nanobot.ports import Clock
 from nanobot.session.decisions import Decisions
 from nanobot.session.journal import Journal
@@ -22,7 +22,12 @@ def objects(store: Store, journal: Journal, records: Records, clock: Clock) -> M
     """The approvals, for operations and other plugins, and what decides them in chats."""
     approvals = SqlApprovals(store.database, store.writer)
     decisions = ChatDecisions(approvals, journal, records, clock)
-    return {Approvals: approvals, ApprovalRecords: approvals, Decisions: decisions}
+    return {
+        Approvals: approvals,
+        ApprovalRecords: approvals,
+        Decisions: decisions,
+        OpenQuestions: decisions,
+    }
 
 
 def always_objects() -> Mapping[Any, Any]:

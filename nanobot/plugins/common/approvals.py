@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from nanobot.addresses import called
-from nanobot.messages import Role
+from nanobot.messages import Address, OutboundMessage, Role
 from nanobot.seam.installed import Interface
 from nanobot.session import keys
 from nanobot.session.approvals import Approval
@@ -55,6 +55,21 @@ class ApprovalRecords(Protocol):
 
     async def rules(self) -> list[RuleView]:
         """The calls that are always allowed, newest first."""
+
+
+class OpenQuestions(Protocol):
+    """The messages of undecided questions, and what a reaction to one means. The plugin `approvals`
+    offers them."""
+
+    def sign(self, emoji: str) -> str:
+        """The operation that an emoji on a question means; empty for other emoji."""
+
+    async def asking(self, channel: str, limit: int) -> Sequence[tuple[Address, str]]:
+        """The latest questions in a channel's chats that a reaction may decide: where each is, and
+        the key of its message."""
+
+    async def pending(self, session_key: str, to: Address) -> Sequence[OutboundMessage]:
+        """The questions that runs of a session wait for, as that chat shows them."""
 
 
 UNDECIDED: Interface[Callable[[str], int]] = Interface("undecided")

@@ -34,6 +34,7 @@ from nanobot.messages import (
 )
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import A_PROGRAM, AT_THE_TERMINAL
+from nanobot.plugins.common.approvals import OpenQuestions
 from nanobot.plugins.common.control.protocol import (
     LINE_LIMIT,
     Aborted,
@@ -258,11 +259,11 @@ class ControlServer:
 
     async def _ask_again(self, attached: _Attached) -> None:
         """The pending approvals of the session."""
-        decisions = self._operations.decisions
-        if decisions is None:
+        questions: OpenQuestions | None = self._operations.offered(OpenQuestions)
+        if questions is None:
             return
         chat = Address(TERMINAL, attached.chat)
-        for pending in await decisions.pending(attached.session, chat):
+        for pending in await questions.pending(attached.session, chat):
             question = pending
             for change in self._bus.outgoing:
                 question = await change(question)

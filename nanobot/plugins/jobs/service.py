@@ -32,7 +32,6 @@ def objects(
     """The service, also by the name that programs know, its store, and the triggers."""
     jobs = SqlJobs(store.database, store.writer)
     service = CronService(jobs, bus, clock)
-    service.on_announced = lambda: bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
     triggers = GatheredTriggers(tables, contributions, service, zone)
     return {
         JobService: service,

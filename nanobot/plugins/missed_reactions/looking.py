@@ -14,8 +14,8 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import ChannelError, DeliveryError, NotSent
 from nanobot.messages import Address, InboundMessage
+from nanobot.plugins.common.approvals import OpenQuestions
 from nanobot.ports import Clock, Recalling
-from nanobot.session.decisions import Decisions
 from nanobot.session.journal import Journal
 from nanobot.supervision import Work
 
@@ -39,14 +39,14 @@ class MissedReactions(Companion):
         journal: Journal,
         moved: MovedChats,
         clock: Clock,
-        decisions: Decisions,
+        questions: OpenQuestions,
     ) -> None:
         self._name = name
         self._channel = channel
         self._journal = journal
         self._moved = moved
         self._clock = clock
-        self._decisions = decisions
+        self._questions = questions
         self._up = asyncio.Event()
 
     def up(self) -> None:
@@ -65,18 +65,18 @@ class MissedReactions(Companion):
             await self._clock.sleep(AGAIN_SECONDS)
 
     async def _look(self, intake: ChannelIntake) -> None:
-        for address, message_id in await self._questions():
+        for address, message_id in await self._places():
             with boundary(f"missed reactions in {address}"):
                 there = self._moved.there(address)
-                messages = await self._reactions(there, message_id, self._decisions.sign)
+                messages = await self._reactions(there, message_id, self._questions.sign)
                 if messages:
                     await intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
-    async def _questions(self) -> list[tuple[Address, str]]:
+    async def _places(self) -> list[tuple[Address, str]]:
         """The chats with open questions, and the ids of these messages."""
         places: list[tuple[Address, str]] = []
-        for address, key in await self._decisions.asking(self._name, MOST_QUESTIONS):
+        for address, key in await self._questions.asking(self._name, MOST_QUESTIONS):
             with boundary(f"missed reactions to the message {key}"):
                 row = await self._journal.outbound(key)
                 parts = () if row is None else row.parts
@@ -99,10 +99,10 @@ class MissedReactions(Companion):
 
 
 def companions(
-    parts: ChannelParts, journal: Journal, clock: Clock, decisions: Decisions | None = None
+    parts: ChannelParts, journal: Journal, clock: Clock, questions: OpenQuestions | None = None
 ) -> Sequence[Companion]:
-    """See `Plugin.companions`. Without `decisions`, nobody is asked."""
+    """See `Plugin.companions`. Without `questions`, nobody is asked."""
     channel = parts.channel
-    if decisions is None or not isinstance(channel, Recalling):
+    if questions is None or not isinstance(channel, Recalling):
         return ()
-    return (MissedReactions(parts.name, channel, journal, parts.moved, clock, decisions),)
+    return (MissedReactions(parts.name, channel, journal, parts.moved, clock, questions),)

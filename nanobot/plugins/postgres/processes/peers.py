@@ -196,6 +196,9 @@ class PeerProcesses(Peers):
             self._put(("stopped", run.id), "", Stopped(run))
 
     def jobs_changed(self) -> None:
+        """Jobs have changed here."""
+        if self._bus.peers is not self:
+            return  # it does not serve yet, or no more
         if self.presence.drive():
             self.looks.stir()
         # One may be there that has not introduced itself yet, and heartbeats show no jobs.

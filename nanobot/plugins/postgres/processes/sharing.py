@@ -10,6 +10,7 @@ from nanobot.agent.worker import Worker
 from nanobot.app.peers import SCHEDULER, SharedStore
 from nanobot.bus.core import Bus
 from nanobot.channels.chat_leases import ChatLeases
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.postgres.processes.attended_chats import AttendedChats
 from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
@@ -98,7 +99,11 @@ class PostgresProcesses(Leased):
         works = NO_WORK
         if bus.drives:
             works = LaneLeases(offers.get(Worker), self._leases, bus, self.clock).works()
-        return self.told(bus, this_process(offers, self.schedules, self.shared), works)
+        peers = self.told(bus, this_process(offers, self.schedules, self.shared), works)
+        jobs: JobService | None = offers.find(JobService)
+        if jobs is not None:
+            jobs.on_announced = peers.jobs_changed
+        return peers
 
     def told(
         self, bus: Bus, this: ThisProcess, more: Mapping[str, Work] = NO_WORK
