@@ -38,14 +38,17 @@ class Backoff:
         return seconds if self.rng is None else seconds * self.rng.uniform(0.8, 1.2)
 
 
-class Sleeper(Protocol):
-    """The part of ports.Clock that waits."""
+class Clock(Protocol):
+    """The part of ports.Clock that measures and waits."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
 
 
-async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: str) -> T:
+async def until_stored(write: Callable[[], Awaitable[T]], clock: Clock, what: str) -> T:
     """Call `write` every 2 seconds while it raises StoreError, and return its result; the log names
     `what`. Raises Fenced at once, because a retry cannot succeed."""
     while True:

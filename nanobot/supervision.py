@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.retries import Backoff
+from nanobot.retries import Backoff, Clock
 
 _RESTARTS = Backoff(first=1.0, longest=300.0)
 _STEADY_SECONDS = 600.0
@@ -19,16 +19,6 @@ _STEADY_SECONDS = 600.0
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], Awaitable[None]]
-
-
-class Clock(Protocol):
-    """The part of ports.Clock that measures and waits."""
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
 
 
 async def supervised(name: str, work: Work, clock: Clock) -> None:

@@ -26,10 +26,10 @@ from nanobot.app.peers import SCHEDULER, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.chat_leases import Sharing
+from nanobot.channels.host import Hosting
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
@@ -61,6 +61,7 @@ from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Received, Transcriber, WorkspaceFiles
+from nanobot.zones import zone_or_utc
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,14 +169,18 @@ class Parts:
             config=self.hosted,
             channels=self.channels,
             bus=self.bus,
-            text_of=text_of,
             operations=self.operations,
             adapters=Adapters(self.hosted, self.plugins, self.http),
             received=self.received,
             clock=self.machine.clock,
-            sharing=self.sharing,
             strangers=self.plugged.offers.find(Strangers),
-            companions=partial(bringing.companions_of, self.plugged),
+            hosting=Hosting(
+                companions=partial(bringing.companions_of, self.plugged),
+                text_of=text_of,
+                blobs=self.blobs,
+                arrived=self.records.arrived,
+                sharing=self.sharing,
+            ),
         )
 
     def _engine(self) -> Engine:
@@ -193,7 +198,7 @@ class Parts:
                 plugins=self.plugged.views,
             ),
             clock=self.machine.clock,
-            zone=shown_zone(self.machine.zone),
+            zone=zone_or_utc(self.machine.zone).key,  # on the clocks that people see
             began=self.machine.began,
         )
 

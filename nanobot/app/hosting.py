@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from functools import partial
 
 import msgspec
@@ -13,8 +13,6 @@ from loguru import logger
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
-from nanobot.channels.chat_leases import Sharing
-from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import open_channel, reception
@@ -136,18 +134,14 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     channels: HostedChannels
     bus: Bus
-    text_of: Callable[[str], str | None]
-    """A run's text so far, in whichever process it is driven."""
     operations: Dispatcher
     adapters: Adapters
     received: Received
     clock: Clock
-    sharing: Sharing = Sharing()
-    """See Hosting."""
+    hosting: Hosting
+    """How every channel is hosted."""
     strangers: Strangers | None = None
     """What gates ask about people who are not in the configuration."""
-    companions: Callable[[ChannelParts], Sequence[Companion]]
-    """See Hosting."""
 
     @property
     def reception(self) -> Reception:
@@ -170,7 +164,9 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
                 name,
                 channel,
                 _NOBODY,
-                Hosting(sharing=self.sharing, attended=getattr(channel, "attended", _always)),
+                Hosting(
+                    sharing=self.hosting.sharing, attended=getattr(channel, "attended", _always)
+                ),
             )
             for name, channel in channels.items()
         ]
@@ -204,15 +200,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(channel, Fetching):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
-        return Hosting(
-            settings=settings,
-            companions=self.companions,
-            text_of=self.text_of,
-            blobs=self.received.blobs,
-            fetcher=fetcher,
-            arrived=self.operations.engine.records.arrived,
-            sharing=self.sharing,
-        )
+        return msgspec.structs.replace(self.hosting, settings=settings, fetcher=fetcher)
 
     def _start(
         self,

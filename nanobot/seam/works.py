@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from nanobot.supervision import Clock, Work, supervised
+from nanobot.retries import Clock
+from nanobot.supervision import Work, supervised
 
 
 class Works:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from nanobot.bus.core import Bus
 from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.event_handlers import Handler
-from nanobot.supervision import Clock
+from nanobot.retries import Clock
 
 
 class Looks:
