@@ -103,13 +103,6 @@ class Label(msgspec.Struct, frozen=True):
         tools = f":{','.join(sorted(self.tools))}" if self.tools else ""
         return f"{letters}{self.privacy:d}{tools}"
 
-    def described(self) -> str:
-        """The label for people."""
-        names = [speaker.name.lower().replace("_", " ") for speaker in Speaker]
-        said = [n for n, s in zip(names, Speaker, strict=True) if s in self.speakers]
-        tools = f" ({', '.join(sorted(self.tools - {_EVERY_TOOL}))})" if self.tools else ""
-        return f"{', '.join(said) or 'nobody'}{tools}; {self.privacy.name.lower()}"
-
 
 NOTHING = Label()
 """The label of an empty text: the lowest."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from nanobot.text import pattern
 
@@ -24,10 +23,9 @@ _VARIANTS = pattern("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI_LOOK = "\ufe0f"
 _MOST_MARKS = 3
 """Maximum marks on one letter; no human writing has more."""
-_LONGEST_GAP, _MOST_EMPTY = 40, 3
+_LONGEST_GAP = 40
 _GAP = pattern(rf" {{{_LONGEST_GAP + 1},}}")
 _FORGED = pattern(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
-_EMPTY_LINES = pattern(rf"\n{{{_MOST_EMPTY + 2},}}")
 _PLAIN = pattern(r"[\t\x20-\x7e]*")
 _SPELLED = pattern(r"<U\+([0-9A-F]{4,5}|10[0-9A-F]{4})>|<([1-9]\d{0,5}) spaces>")
 
@@ -55,25 +53,6 @@ def unspelled(text: str) -> str:
 
 def _original(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else " " * int(found[2])
-
-
-def spelled_lines(text: str) -> list[str]:
-    """The lines of a text, each as `spelled`; many empty ones in a row are shown as
-    their number."""
-    shown = "\n".join(spelled(line) for line in text.split("\n"))
-    return _EMPTY_LINES.sub(lambda gap: f"\n<{len(gap[0]) - 1} empty lines>\n", shown).split("\n")
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Each text within a value that is JSON."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from texts_in(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from texts_in(inner)
 
 
 def _shown(text: str) -> Iterator[str]:

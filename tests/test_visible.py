@@ -8,7 +8,8 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot.visible import blank, spelled, spelled_lines
+from nanobot.plugins.common.views.shown_calls import spelled_lines
+from nanobot.visible import blank, spelled
 
 UNSEEN = {"Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"}
 BLANK = "\u034f\u115f\u1160\u17b4\u2800\u3164\uffa0"

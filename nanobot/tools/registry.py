@@ -7,6 +7,7 @@ import copy
 import difflib
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ from nanobot.tools.base import (
     AnyTool,
     CallContext,
     Effect,
+    RawArgs,
     ResultFilter,
     Tool,
     ToolExecutor,
@@ -42,7 +44,6 @@ from nanobot.tools.base import (
     direct_call,
 )
 from nanobot.tools.desk import CallDesk, Keeper
-from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.judge import LEFT_TO_EXECUTE, Judge, judge_by
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, failure, note_secrets, ran
@@ -57,6 +58,10 @@ _NAMED = 40
 BUILT_IN = "built-in"
 FUNCTION_TOOL: Interface[Callable[[Callable[..., object]], AnyTool]] = Interface("function_tool")
 """Makes a tool of a typed function."""
+FOREIGN_ARGUMENTS: Interface[Callable[[Mapping[str, Any], str], RawArgs]] = Interface(
+    "foreign_arguments"
+)
+"""The arguments of a call by a JSON schema from another source."""
 MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 
@@ -312,6 +317,14 @@ class ToolRegistry:
 
 def parsed(tool: AnyTool, arguments: str) -> Any:
     """The arguments of a call, as the tool takes them. Raises ToolArgumentsError."""
-    if tool.parameters is not None:
-        return parse_foreign(tool.parameters, arguments)
-    return parse_arguments(tool.args, arguments)
+    if tool.parameters is None:
+        return parse_arguments(tool.args, arguments)
+    parse = _parse_foreign()
+    if parse is None:
+        raise ToolArgumentsError("the plugin mcp checks these arguments, and it is not there")
+    return parse(tool.parameters, arguments)
+
+
+@cache
+def _parse_foreign() -> Callable[[Mapping[str, Any], str], RawArgs] | None:
+    return provided(FOREIGN_ARGUMENTS)

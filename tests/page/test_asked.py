@@ -9,7 +9,8 @@ import unicodedata
 import pytest
 from playwright.async_api import expect
 
-from nanobot.visible import spelled, spelled_lines
+from nanobot.plugins.common.views.shown_calls import spelled_lines
+from nanobot.visible import spelled
 from tests.page.conftest import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

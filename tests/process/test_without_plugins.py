@@ -174,7 +174,8 @@ import asyncio
 import msgspec
 
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.tools.base import Effect, Tool, direct_call
+from nanobot.errors import ToolArgumentsError
+from nanobot.tools.base import Effect, RawArgs, Tool, direct_call
 from nanobot.tools.judge import judge_by
 from nanobot.tools.registry import ToolRegistry
 
@@ -199,7 +200,13 @@ async def main():
     call = ("echo", '{"text": "it"}', direct_call("1"))
     decision = await tools.judge(*call)
     print(decision.verdict, decision.why)
-    print((await tools.perform(*call)).label.described())
+    print((await tools.perform(*call)).label.privacy.name)
+    kinds = {"description": "-", "run": echo, "effect": Effect.NONE, "parameters": {}}
+    tools.register(Tool(name="theirs", args=RawArgs, **kinds))
+    try:
+        await tools.perform("theirs", *call[1:])
+    except ToolArgumentsError as error:
+        print(error)
 
 
 asyncio.run(main())
@@ -217,10 +224,11 @@ async def test_it_starts_nothing_in_a_sandbox_and_allows_no_call_that_nothing_ju
     )
     async with asyncio.timeout(PATIENCE):
         out, _ = await process.communicate()
-    why, verdict, label = out.decode().splitlines()
+    why, verdict, label, arguments = out.decode().splitlines()
     assert why == "nanobot.tools.walls belongs to the built-in plugins, which are not there"
     assert verdict == "deny the plugin approvals decides on calls, and it is not there"
-    assert label.endswith("; secret")
+    assert label == "SECRET"
+    assert arguments == "the plugin mcp checks these arguments, and it is not there"
 
 
 async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(

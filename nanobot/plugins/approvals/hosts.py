@@ -7,8 +7,9 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from nanobot.plugins.common.policy.evidence import texts_in
 from nanobot.text import pattern
-from nanobot.visible import spelled, texts_in
+from nanobot.visible import spelled
 
 _URL = pattern(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
 _MOST_HOSTS = 8

@@ -32,4 +32,5 @@ PLUGIN = Plugin(
     exposures="nanobot.plugins.mcp.exposures:exposures",
     checks="nanobot.plugins.mcp.findings:checks",
     commands="nanobot.plugins.mcp.commands:commands",
+    provides={"foreign_arguments": "nanobot.plugins.mcp.foreign_schema:parse_foreign"},
 )

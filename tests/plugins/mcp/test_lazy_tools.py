@@ -14,6 +14,7 @@ from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
 from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.mcp import tool_names as offer
+from nanobot.plugins.mcp.foreign_schema import parse_foreign
 from nanobot.plugins.mcp.pins import MemoryPins
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.servers import McpServers
@@ -25,7 +26,6 @@ from nanobot.system import SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
-from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.registry import MAX_LISTED, ToolRegistry
 from tests.agent.tooling import bodies
 

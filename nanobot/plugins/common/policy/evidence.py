@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
@@ -27,7 +27,6 @@ from nanobot.session.entries import (
 )
 from nanobot.session.labelling import PUBLIC_TOOLS, label_of
 from nanobot.text import quoted
-from nanobot.visible import texts_in
 
 _URL = re.compile(r"https?://[^\s'\"<>|;`]+", re.IGNORECASE)
 _NAMED = ("path", "url", "query", "command", "uri")
@@ -213,3 +212,15 @@ def _is_code(term: str) -> bool:
     if term.isdecimal():
         return len(term) > _LARGEST_NUMBER
     return len(term) >= _SHORTEST_CODE and (not term.isalpha() or len(term) > _LONGEST_WORD)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Each text within a value that is JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_in(inner)

@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 
-from nanobot.visible import spelled, spelled_lines
+from nanobot.text import pattern
+from nanobot.visible import spelled
 
 MOST_SHOWN = 3_000
 """Maximum number of characters of a call that a question shows."""
+_MOST_EMPTY = 3
+_EMPTY_LINES = pattern(rf"\n{{{_MOST_EMPTY + 2},}}")
 
 
 def json_shown(value: Any) -> str:
@@ -37,6 +40,13 @@ def _argument(name: str, value: Any) -> str:
         return f"{name}: {json_shown(value)}"
     first, *more = spelled_lines(value)
     return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"
+
+
+def spelled_lines(text: str) -> list[str]:
+    """The lines of a text, each as `spelled`; many empty ones in a row are shown as their
+    number."""
+    shown = "\n".join(spelled(line) for line in text.split("\n"))
+    return _EMPTY_LINES.sub(lambda gap: f"\n<{len(gap[0]) - 1} empty lines>\n", shown).split("\n")
 
 
 def shown_call(tool: str, arguments: str) -> str:
