@@ -12,10 +12,10 @@ from nanobot.config import loader as config
 from nanobot.config.file import as_toml
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings, RunCostKeys
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import REACHED
 from nanobot.plugins.configuration.shown import values
 from nanobot.plugins.setup.doctor.configuration import configuration
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from tests import reference
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.ports import Clock
-from nanobot.providers.base import LLMProvider, ModelProfile, Price
+from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
     AUTO_MODEL,
-    EMBEDDED,
     ModelChoice,
     choose,
     is_local,
 )
-from nanobot.providers.model_facts import FREE, MODEL_CHECK, MODEL_FACTS, ModelFacts
+from nanobot.providers.model_facts import MODEL_FACTS, MODEL_PRICES, ModelFacts
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
+from nanobot.seam.installed import provided
 
 
 @runtime_checkable
@@ -51,29 +51,29 @@ class ProviderRegistry:
         clock: Clock,
         brought: Clients | OneProvider | None = None,
     ) -> None:
-        self._environ = environ
+        self.environ = environ
         self._home = home
         self._clock = clock
-        self._clients = brought if isinstance(brought, Clients) else Clients()
-        self._only = brought if isinstance(brought, OneProvider) else None
+        self.clients = brought if isinstance(brought, Clients) else Clients()
+        self.only = brought if isinstance(brought, OneProvider) else None
         self._choosing = asyncio.Lock()
         self._retired: list[dict[str, LLMProvider]] = []
         self._begin(model, providers)
 
     def _begin(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
         self._model = model
-        self._settings = providers
+        self.settings = providers
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
-        more = self._clients.provided(MODEL_FACTS)
-        self._facts = ModelFacts(providers) if more is None else more(providers, self._clock)
-        self._prices: dict[str, Price | None] = {}
+        more = self.clients.provided(MODEL_FACTS)
+        less = provided(MODEL_PRICES) or ModelFacts
+        self._facts = less(providers) if more is None else more(providers, self._clock)
 
     def configure(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
         """Change the default model and the settings of providers from now on. Calls in progress are
         not affected.
         """
-        if providers == self._settings:
+        if providers == self.settings:
             self._model = model
             # The choice of `auto` is made again.
             self._choices = {}
@@ -88,31 +88,24 @@ class ProviderRegistry:
         """
         key = "the model" if label else AGENT_MODEL
         label = label or self._model
-        choices, settings = self._choices, self._settings
+        choices, settings = self._choices, self.settings
         choice = choices.get(label)
         if choice is not None:
             return choice
         async with self._choosing:
             if label not in choices:
-                auto = self._clients.provided(AUTO_MODEL)
+                auto = self.clients.provided(AUTO_MODEL)
                 choice = await choose(
-                    label, settings, self._environ, key=key, off=self._clients.off, auto=auto
+                    label, settings, self.environ, key=key, off=self.clients.off, auto=auto
                 )
                 logger.info("{}", choice.why)
                 choices[label] = choice
         return choices[label]
 
-    async def check(self, label: str) -> None:
-        """Raises ConfigError or UsageError for a label that does not exist or cannot be checked, if
-        a plugin checks labels."""
-        check = self._clients.provided(MODEL_CHECK)
-        if self._only is None and check is not None:
-            await check(label, self._settings, self._environ, clients=self._clients)
-
     @property
     def line(self) -> str:
         """The answering model in one line, or that it is not known yet."""
-        if self._only is not None:
+        if self.only is not None:
             return "model: of the program that runs this"
         choice = self._choices.get(self._model)
         return choice.why if choice is not None else f"model: {self._model}"
@@ -121,15 +114,15 @@ class ProviderRegistry:
         """The provider and the profile for a label, with its price if that is known. Raises
         ModelError or ConfigError.
         """
-        if self._only is not None:
-            return await self._only.pick(label)
+        if self.only is not None:
+            return await self.only.pick(label)
         providers = self._providers
         choice = await self.choice(label)
-        price = await self._price_of(choice)
+        price = await self._facts.price(choice)
         if choice.provider_name not in providers:
             # Imports aiohttp: 0.15 s and 10 MB that commands without a model should not pay. Half
             # of the time is for certificates, for which other threads need not wait.
-            await asyncio.to_thread(self._clients.load, choice.client)
+            await asyncio.to_thread(self.clients.load, choice.client)
         await self._facts.ask(choice)
         provider = providers.get(choice.provider_name)
         if provider is None:
@@ -139,9 +132,9 @@ class ProviderRegistry:
         return provider, replace(profile, price=profile.price if price is None else price)
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
-        settings = self._settings.get(choice.provider_name, ProviderSettings())
+        settings = self.settings.get(choice.provider_name, ProviderSettings())
         local = is_local(choice.api_base)
-        return self._clients.open(
+        return self.clients.open(
             Opening(
                 choice=choice,
                 settings=settings,
@@ -149,37 +142,16 @@ class ProviderRegistry:
                 policy=CallPolicy.of(settings.first_token_seconds, local=local),
                 profiles=self._facts.profile,
                 home=self._home,
-                environ=self._environ,
+                environ=self.environ,
             )
         )
-
-    async def price(self, label: str | None = None) -> Price | None:
-        """The price of the model with a label; None if it is not known, which is logged once.
-
-        Raises ConfigError.
-        """
-        return await self._price_of(await self.choice(label))
-
-    async def _price_of(self, choice: ModelChoice) -> Price | None:
-        name = f"{choice.provider_name}/{choice.model}"
-        if name not in self._prices:
-            price = FREE if choice.client == EMBEDDED else await self._facts.find_price(choice)
-            self._prices[name] = price
-            if price is None:
-                key = f'providers.{choice.provider_name}.models."{choice.model}".price'
-                logger.info("the price of {} is unknown; to know costs set {}", name, key)
-        return self._prices[name]
-
-    async def configured_price(self, label: str) -> Price | None:
-        """The price of the model with a label in the configuration. Raises ConfigError."""
-        return await ModelFacts(self._settings).find_price(await self.choice(label))
 
     async def warm_up(self) -> None:
         """Choose the default model and prepare it, so that no message has to wait for that.
 
         The embedded model is started; litellm is loaded if it is used.
         """
-        if self._only is not None:
+        if self.only is not None:
             return
         provider, _ = await self.pick()
         if isinstance(provider, WarmingUp):

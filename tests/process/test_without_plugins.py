@@ -231,6 +231,45 @@ async def test_it_starts_nothing_in_a_sandbox_and_allows_no_call_that_nothing_ju
     assert arguments == "the plugin mcp checks these arguments, and it is not there"
 
 
+MODELS = """
+import asyncio
+
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.errors import ConfigError
+from nanobot.providers.model_choice import choose
+
+own = ProviderSettings(api_base="https://models.example.com/v1", api_key="k")
+for label in ("openai/gpt", "groq/oss", "own/m", "openai", "embedded", "auto"):
+    for environ in ({}, {"OPENAI_API_KEY": "k"}):
+        try:
+            choice = asyncio.run(choose(label, {"own": own}, environ))
+            print(label, choice.client, choice.api_base, choice.api_key)
+        except ConfigError as error:
+            print(label, error)
+"""
+
+
+async def test_it_reaches_openai_and_addresses_of_the_configuration_and_names_the_plugin_for_others(
+    world: World, bare: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", MODELS),
+        cwd=bare,
+        env=environ(world, bare),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        out, _ = await process.communicate()
+    lines = out.decode().splitlines()
+    assert lines[0].endswith("set providers.openai.api_key, or export OPENAI_API_KEY.")
+    assert lines[1] == "openai/gpt lean https://api.openai.com/v1 k"
+    assert lines[4] == lines[5] == "own/m lean https://models.example.com/v1 k"
+    for line, label in ((lines[2], "groq/oss"), (lines[6], "openai"), (lines[8], "embedded")):
+        assert f'agent.model is "{label}", which needs the plugin models' in line
+        assert '[providers.PROVIDER] api_base = "https://..."' in line
+    assert "needs the plugin auto" in lines[10]
+
+
 async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(
     world: World, bare: Path
 ) -> None:

@@ -11,6 +11,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
+from nanobot.plugins.models.checking import check_label
 from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.clients import Clients
@@ -107,7 +108,7 @@ async def test_a_gateway_whose_model_needs_a_plugin_that_is_off_serves_and_says_
             await parts.models.pick()
         assert (await parts.models.pick("mine/m"))[1].label == "mine/m"
         with pytest.raises(ConfigError, match="nanobot plugins on anthropic"):
-            await parts.models.check(model)
+            await check_label(model, parts.models)
 
 
 BIRDS = """

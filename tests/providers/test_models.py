@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import choose
 from nanobot.system import is_loopback
 from tests.plugins.auto.picking import answering, pick

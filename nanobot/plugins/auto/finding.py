@@ -7,22 +7,16 @@ from collections.abc import Mapping
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.plugins.common.models.model_lists import (
     Probe,
     chat_models,
     http_probe,
     local_addresses,
 )
+from nanobot.plugins.common.models.named_model import EMBEDDED_MODEL, embedded, key_of, reach
 from nanobot.providers.addresses import versioned
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
-from nanobot.providers.model_choice import (
-    EMBEDDED_MODEL,
-    MissingPlugin,
-    ModelChoice,
-    embedded,
-    key_of,
-    reach,
-)
+from nanobot.providers.model_choice import MissingPlugin, ModelChoice
 
 _TO_CHANGE = 'to change it set agent.model = "provider/model"'
 

@@ -17,6 +17,7 @@ from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding, PluginView
 from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.common.http.prometheus import prometheus_text
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.diagnostics.archive import diagnostics_of
 from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
 from nanobot.plugins.diagnostics.keys import configuration, known_words
@@ -25,7 +26,6 @@ from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.plugins.diagnostics.sentences import own_source
 from nanobot.plugins.diagnostics.store import database
 from nanobot.plugins.diagnostics.versions import versions
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, Plugins
 from nanobot.seam.installed import Interface, installed, provided
 from nanobot.store.servers import url_of

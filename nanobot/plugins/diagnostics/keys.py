@@ -18,8 +18,8 @@ from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
 from nanobot.plugins.common.keys.declared_keys import Key, declarations, keys_of
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.diagnostics.own_words import OwnWords
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 _SHOWN = frozenset({"boolean", "integer", "number", "choice"})
 _MODELS = frozenset({"model", "models", "fallback_models", "judge", "embedding_model"})

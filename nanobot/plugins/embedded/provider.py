@@ -18,6 +18,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ModelUnreachable
+from nanobot.plugins.common.models.named_model import EMBEDDED_MODEL
 from nanobot.plugins.common.processes import end
 from nanobot.plugins.embedded.prepared import prepared_answer
 from nanobot.plugins.embedded.repetition import LoopWatch, without_loop
@@ -34,7 +35,7 @@ from nanobot.providers.base import (
     TextDelta,
     Usage,
 )
-from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
+from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.model_facts import profile_for
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.opening import Opening

@@ -10,6 +10,5 @@ PLUGIN = Plugin(
     name="litellm",
     summary="Models of providers that only litellm can call, such as Bedrock and Vertex.",
     texts=Path(__file__).parent,
-    provides={"other_providers": "nanobot.plugins.common.models.litellm_names:other_providers"},
     providers={"litellm": "nanobot.plugins.litellm.provider:open_provider"},
 )

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ModelProtocolError
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import NATIVE, litellm_name
 from nanobot.plugins.common.models.model_lists import listed_at
 from nanobot.plugins.litellm.errors import failure_of
@@ -31,7 +32,6 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (

@@ -14,7 +14,8 @@ PLUGIN = Plugin(
     provides={
         "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",
-        "model_check": "nanobot.plugins.models.checking:check_model",
+        "model_prices": "nanobot.plugins.common.models.prices:PricedModels",
+        "named_model": "nanobot.plugins.common.models.named_model:named_model",
         "named_models": "nanobot.plugins.models.named:check_named",
         "similar_models": "nanobot.plugins.models.similar:with_similar",
         "listed_models": "nanobot.plugins.common.models.model_lists:listed_at",

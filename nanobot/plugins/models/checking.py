@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import REACHED
+from nanobot.plugins.common.models.named_model import EMBEDDED_MODEL
 from nanobot.plugins.models.listing import listed_models
 from nanobot.plugins.models.table import ModelTable, names_of
+from nanobot.providers.base import Models
 from nanobot.providers.clients import Clients
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
+from nanobot.providers.model_choice import EMBEDDED, ModelChoice, choose
+from nanobot.providers.registry import ProviderRegistry
 
 _OFFERED = 3
 _FORCED = "option force takes it all the same"
@@ -53,6 +56,12 @@ async def check_model(
         )
     if not _is_among(choice.model, listed):
         raise UsageError(_missing("lists no model", choice, listed))
+
+
+async def check_label(label: str, models: Models) -> None:
+    """Like check_model, for a gateway's models; a program's own provider takes every label."""
+    if isinstance(models, ProviderRegistry) and models.only is None:
+        await check_model(label, models.settings, models.environ, clients=models.clients)
 
 
 def _is_embedded(name: str, model: str) -> bool:

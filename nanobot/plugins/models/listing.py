@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.models.named_model import EMBEDDED_MODEL
 from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.clients import LEAN, Clients
-from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice
+from nanobot.providers.model_choice import EMBEDDED, ModelChoice
 from nanobot.providers.model_facts import profile_for
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy

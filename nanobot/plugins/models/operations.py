@@ -11,7 +11,6 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument, for_owners
 from nanobot.operations.rendering import Now
-from nanobot.plugins.models.port import ChecksModels
 from nanobot.text import Sentence
 
 _OWNERS = for_owners("Only owners change the model.")
@@ -57,6 +56,7 @@ async def change_model(
 
     A model that no list contains is refused, with the nearest names.
     """
+    from nanobot.plugins.models.checking import check_label  # noqa: PLC0415 - loads providers
     from nanobot.plugins.models.store import SessionModels  # noqa: PLC0415 - loads the store
 
     engine = context.engine
@@ -66,8 +66,8 @@ async def change_model(
         return ModelStatus(session_key=session, model=profile.label, changed=False)
     default = default or name == "default"
     label = None if default else name
-    if label is not None and not force and isinstance(engine.models, ChecksModels):
-        await engine.models.check(label)
+    if label is not None and not force:
+        await check_label(label, engine.models)
     profile = await engine.describe_model(label)
     await SessionModels.over(engine.journal).set_model(session, label)
     return ModelStatus(session_key=session, model=profile.label, changed=True)

@@ -18,16 +18,17 @@ from loguru import logger
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.plugins.common.models.known_models import abilities
+from nanobot.plugins.common.models.known_providers import LOCAL_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import litellm_name
+from nanobot.plugins.common.models.prices import PricedModels
 from nanobot.plugins.models.details import ModelDetails, ask_details
 from nanobot.plugins.models.families import known_profile
 from nanobot.ports import Clock
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.clients import LEAN
-from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.model_choice import ModelChoice
-from nanobot.providers.model_facts import ModelFacts, configured, profile_for
+from nanobot.providers.model_facts import configured, profile_for
 from nanobot.system import SystemClock
 
 _FILE = "model_prices_and_context_window_backup.json"
@@ -78,7 +79,7 @@ def bundled_table() -> Path | None:
     return None
 
 
-class ModelTable(ModelFacts):
+class ModelTable(PricedModels):
     """Adds the table's data on the models that were looked up, and what endpoints say of models
     that are in no table. The configuration takes precedence.
     """

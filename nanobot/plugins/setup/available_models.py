@@ -14,6 +14,7 @@ from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.models.known_models import NEWEST_MODEL
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.model_lists import chat_models, http_probe, local_addresses
 from nanobot.plugins.setup.model_names import (
     completed_address,
@@ -23,7 +24,6 @@ from nanobot.plugins.setup.model_names import (
     wrong_provider,
 )
 from nanobot.providers.clients import Clients
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED, choose
 from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence

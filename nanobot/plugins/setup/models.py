@@ -9,10 +9,10 @@ import msgspec
 
 from nanobot.config.loader import home_of, load, survey
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.plugins.setup.available_models import clients_off, find
 from nanobot.plugins.setup.probes import try_model
 from nanobot.plugins.setup.views import FoundModel, ProviderView, TriedModel
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 
 
 def providers(environ: Mapping[str, str]) -> list[ProviderView]:

@@ -11,8 +11,8 @@ from prompt_toolkit.document import Document
 
 from nanobot.config.loader import Config
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.ports import MenuCommand
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED
 
 _WORD = re.compile(r"[a-z][a-z_-]*")

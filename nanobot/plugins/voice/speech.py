@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from nanobot.errors import ConfigError, ModelProtocolError
 from nanobot.plugins.common.models.endpoints import HasEndpoint
+from nanobot.plugins.common.models.prices import PricedModels
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.openai_errors import Speaker
@@ -48,7 +49,8 @@ class ProviderSpeech:
         configuration, otherwise that of the maker's price list. Raises ModelError or ConfigError.
         """
         _, profile = await self._registry.pick(self._label)
-        price = await self._registry.configured_price(self._label)
+        choice = await self._registry.choice(self._label)
+        price = await PricedModels(self._registry.settings).find_price(choice)
         if price is None and profile.provider == "openai":
             price = speech_price(profile.name)
         return replace(profile, price=price)

@@ -6,8 +6,8 @@ import pytest
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.model_lists import http_probe
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from tests.doubles.openai_server import OpenAIServer
 from tests.plugins.auto.picking import answering, pick
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import NATIVE, REACHED, litellm_name
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import INSTALL, load_litellm
 from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolSpec
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.openai_errors import Speaker
 from nanobot.testing.machine import ManualClock
 from tests.doubles.anthropic_server import AnthropicServer, refusal

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import litellm_name
 from nanobot.plugins.models.listing import line_of
 from nanobot.plugins.models.table import ModelTable, bundled_table
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 # Whatever is best now answers there, by the provider's own choice.
 _BY_NAME = {"openrouter"}

@@ -14,6 +14,8 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.plugins.configuration.from_shell import set_key
+from nanobot.plugins.models.checking import check_label
+from nanobot.providers.base import Price
 from tests.doubles.openai_server import OpenAIServer
 from tests.plugins.switching import KEY, asked
 from tests.store.empty import with_empty_store
@@ -47,6 +49,10 @@ async def serving(home: Path, base: str, plugins: str = "") -> AsyncIterator[Par
         yield parts
 
 
+async def price_of(parts: Parts) -> Price | None:
+    return (await parts.models.pick("openai/gpt-5-mini"))[1].price
+
+
 async def test_while_it_is_off_models_answer_unchecked_and_prices_are_those_of_the_configuration(
     tmp_path: Path,
 ) -> None:
@@ -57,14 +63,13 @@ async def test_while_it_is_off_models_answer_unchecked_and_prices_are_those_of_t
             profile = await parts.engine.describe_model(None)
             assert profile.price is not None
             assert profile.price.completion == 2e-06
-            assert await parts.models.price("openai/gpt-5-mini") is None
-            await parts.models.check("own/nope")
+            assert await price_of(parts) is None
             await parts.operations.call("config set", {"key": "agent.model", "text": "own/nope"})
         async with serving(tmp_path / "home", server.base_url) as parts:
             assert await asked(parts, "say:hello") == "completed"
-            assert await parts.models.price("openai/gpt-5-mini") is not None
+            assert await price_of(parts) is not None
             with pytest.raises(UsageError, match='lists no model "nope": did you mean "own/qwen3"'):
-                await parts.models.check("own/nope")
+                await check_label("own/nope", parts.models)
             with pytest.raises(UsageError, match='lists no model "nope"'):
                 await parts.operations.call(
                     "config set", {"key": "agent.model", "text": "own/nope"}

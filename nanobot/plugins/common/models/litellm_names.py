@@ -7,8 +7,6 @@ Only providers with chat models, without litellm's internal ones. A missing name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -62,8 +60,3 @@ def litellm_name(provider: str) -> str | None:
     """The name that litellm has for a provider of ours; None if it has none."""
     name = _ALIASES.get(provider, provider)
     return name if name in REACHED or name in _SHARED else None
-
-
-def other_providers() -> Mapping[str, bool]:
-    """See nanobot.providers.model_choice.OTHER_PROVIDERS."""
-    return {name: name in NATIVE for name in REACHED}

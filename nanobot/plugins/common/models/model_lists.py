@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 
 if TYPE_CHECKING:
     from nanobot.providers.openai_http import EndpointClient

@@ -15,8 +15,8 @@ from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config, load, survey
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.setup.doctor.optional_parts import lacking
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.system import Zone
 from nanobot.text import Sentence
 from nanobot.workspace import personas

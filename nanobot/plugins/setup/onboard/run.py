@@ -18,6 +18,7 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.plugins.common.keys.setting_changes import SettingChanges
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import REACHED
 from nanobot.plugins.common.models.model_lists import chat_models, http_probe
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
@@ -45,7 +46,6 @@ from nanobot.plugins.setup.onboard.wizard import chosen, introduce
 from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.plugins.setup.strangers import nobody_yet
 from nanobot.plugins.setup.writing import write
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.text import Sentence
 from nanobot.workspace import folder as workspace
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import UsageError
+from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.setup.service.definition import Definition
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # Other variables that change how the gateway connects to the internet.
