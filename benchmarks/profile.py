@@ -30,7 +30,7 @@ _PARTS = {
     "the store": ("store/", "journal/", "database/", "repositories/"),
     "memory": ("plugins/memory", "memory/"),
     "the model's context": ("agent/context", "agent/model_calls", "recorded/"),
-    "the log file": ("loguru/", "logs/run_log", "cli/output"),
+    "the log file": ("loguru/", "logs/run_log", "commands/output", "cli/output"),
     "sending": ("nanobot/channels/",),
     "the event loop": ("asyncio/",),
 }

@@ -10,7 +10,6 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, migrate_plugins, unfit, unused
 from nanobot.app.gateway_parts import Machine, Parts
 from nanobot.app.home import prepare_home
@@ -23,12 +22,11 @@ from nanobot.app.zones import zone_of_home
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, NanobotError, StoreError
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.session.decisions import Decisions
 from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
-from nanobot.store.opening import Store, contexts, in_memory_database
+from nanobot.store.opening import Store, contexts
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.servers import open_store, server_of, url_of
 from nanobot.store.unit import HumanWaits
@@ -37,7 +35,6 @@ from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
-from nanobot.workspace.blobs import Blobs
 
 _PAGE_PAUSE = 1.0
 """Seconds between two pages of rows that are looked at while people are answered: a page takes five
@@ -79,39 +76,11 @@ class Gateway:
         self._with_channels = channels
         self._with_page = channels or page
 
-    @classmethod
-    def for_command(
-        cls, config: Config, environ: Mapping[str, str], *, of_home: bool, beside: bool = False
-    ) -> Gateway:
-        """One that does not serve. `of_home`: the command needs neither the store nor files; they
-        are empty where the plugin of the configured ones is off, and `beside` one that serves."""
-        program: Program | None = None
-        if of_home:
-            try:
-                url_of(config)
-                blobs_of(config)
-            except ConfigError:
-                beside = True
-        if beside:
-            blobs = Blobs(config.home / "blobs")
-            program = Program(store=in_memory_database(), blobs=blobs)
-        return cls(config, environ, channels=False, program=program)
-
     async def reached(self) -> None:
         """Wait at most a minute for a database server that is restarting."""
         url = url_of(self.config)
         if not url.startswith("sqlite"):
             await server_of(url).reached(self._machine.clock)
-
-    @asynccontextmanager
-    async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
-        """The operations over the store alone. While inside, no run starts, no channel is served
-        and no other process can open a SQLite store. Raises StoreError."""
-        async with AsyncExitStack() as stack:
-            parts = await self._opened(stack, command)
-            await parts.guard.look_at_others()
-            yield parts.operations
-            await parts.peers.tell_to_look()
 
     @asynccontextmanager
     async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[Parts]:
@@ -121,7 +90,7 @@ class Gateway:
         first success or failure. Raises ConfigError or StoreError.
         """
         async with AsyncExitStack() as stack:
-            parts = await self._opened(stack, command)
+            parts = await self.opened(stack, command)
             if without_limits := unlimited(self.config, parts.plugged):
                 logger.warning("{}", without_limits.sentences)
             for finding in unused(self.config):
@@ -172,7 +141,9 @@ class Gateway:
             return {}
         return {"agent": parts.worker.run, "jobs and triggers": parts.one_process}
 
-    async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
+    async def opened(self, stack: AsyncExitStack, command: str) -> Parts:
+        """Its parts over the open store, until the stack ends: nothing is started. Raises
+        ConfigError or StoreError."""
         config, machine = self.config, self._machine
         prepare_home(config)
         workspace.prepare(config.workspace)

@@ -57,7 +57,7 @@ def _run(undecoded: str | None) -> None:
         # are 14 MB and 0.25 s.
         serve_gateway(os.environ, roles)
         return
-    from nanobot.cli.plain import run  # noqa: PLC0415 - what a gateway does not need
+    from nanobot.cli.commands import run  # noqa: PLC0415 - what a gateway does not need
 
     try:
         run(os.environ, sys.argv[1:], undecoded)

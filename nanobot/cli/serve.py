@@ -18,7 +18,7 @@ from nanobot.boundary import ungrouped
 from nanobot.cli import USUAL_GARBAGE, streams
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import GATEWAY_LOG, LogRuns, to_stderr
-from nanobot.cli.output import say, without_colours
+from nanobot.cli.output import say
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
@@ -32,8 +32,6 @@ _FORCED = 1
 def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
     """Run the gateway, or the roles of these names, in the foreground until it is stopped; see
     `errors` for other ends."""
-    if environ.get("NO_COLOR"):
-        without_colours()
     with errors(), ungrouped():
         roles = roles_of(names)
         raise_open_files()

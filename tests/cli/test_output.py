@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from loguru import logger
 
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import document, harmless, say
+from nanobot.cli.output import harmless
+from nanobot.plugins.common.commands.output import document, say
 from tests.cli.running import run
 from tests.cli.talking import Home
 from tests.doubles.openai_server import Answer, Body, OpenAIServer

@@ -10,6 +10,7 @@ import pytest
 from nanobot.app.gateway import Gateway
 from nanobot.config import loader as config
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 
 
 @pytest.fixture
@@ -23,5 +24,5 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
         '[agent]\nrecall = "ask"\n[channels.udp]\nenabled = false\n[mcp.it]\ncommand = "/no/such"'
     )
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    async with Gateway(config.load(environ), environ).at_rest("test") as operations:
+    async with operations_at_rest(Gateway(config.load(environ), environ), "test") as operations:
         yield operations.engine

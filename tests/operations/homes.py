@@ -11,6 +11,7 @@ import pytest_asyncio
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from tests.store.empty import with_empty_store
 
 WRITTEN = """\
@@ -45,7 +46,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 @pytest_asyncio.fixture
 async def operations(environ: dict[str, str]) -> AsyncIterator[Dispatcher]:
     gateway = Gateway(load(environ), environ, channels=False)
-    async with gateway.at_rest("test") as dispatcher:
+    async with operations_at_rest(gateway, "test") as dispatcher:
         yield dispatcher
 
 

@@ -19,6 +19,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.keys.declared_keys import Key, keys_of
 from nanobot.plugins.configuration.comparing import differing
 
@@ -173,7 +174,7 @@ class Homes:
         for secret in self.live.glob("secrets/*"):
             (self.fresh / "secrets").mkdir(exist_ok=True)
             (self.fresh / "secrets" / secret.name).write_text(secret.read_text())
-        async with self.gateway(self.fresh).at_rest("a test") as operations:
+        async with operations_at_rest(self.gateway(self.fresh), "a test") as operations:
             return parts(operations)
 
 
@@ -188,7 +189,7 @@ def live_keys(homes: Homes) -> list[Key]:
 async def test_every_key_that_is_declared_to_apply_at_once_does(tmp_path: Path) -> None:
     """All of them together; the slow test looks at each by itself."""
     homes = Homes(tmp_path)
-    async with homes.gateway(homes.live).at_rest("a test") as operations:
+    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
         before = await homes.started()
         noise = _differing(before, await homes.started())
         for key in live_keys(homes):
@@ -205,7 +206,7 @@ async def test_each_key_that_is_declared_to_apply_at_once_is_known_to_a_part(
     tmp_path: Path,
 ) -> None:
     homes = Homes(tmp_path)
-    async with homes.gateway(homes.live).at_rest("a test") as operations:
+    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
         before = await homes.started()
         noise = _differing(before, await homes.started())
         for key in live_keys(homes):
@@ -229,7 +230,7 @@ async def test_nobody_keeps_the_whole_configuration_and_plugins_read_nothing_of_
     tmp_path: Path,
 ) -> None:
     homes = Homes(tmp_path)
-    async with homes.gateway(homes.live).at_rest("a test") as operations:
+    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
         found = holders(operations)
     assert {each.__name__ for each in found} == COMPOSING
     config = load({"NANOBOT_HOME": str(homes.live)})
@@ -254,7 +255,7 @@ async def test_what_cannot_be_taken_over_is_refused_and_not_written(
     key: str, text: str, wrong: str, tmp_path: Path
 ) -> None:
     homes = Homes(tmp_path)
-    async with homes.gateway(homes.live).at_rest("a test") as operations:
+    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
         before = parts(operations)
         with pytest.raises(Exception, match=wrong):
             await operations.call("config set", {"key": key, "text": text})
@@ -268,7 +269,7 @@ async def test_what_cannot_be_taken_over_is_refused_and_not_written(
 
 async def test_a_rule_that_was_written_by_hand_holds_with_the_next_change(tmp_path: Path) -> None:
     homes = Homes(tmp_path)
-    async with homes.gateway(homes.live).at_rest("a test") as operations:
+    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
         assert _policy(operations) == 0
         file = homes.live / "config.toml"
         file.write_text(f'{BASE}\n[[policy.rules]]\nverdict = "deny"\ntool = "exec"\n')

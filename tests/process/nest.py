@@ -34,6 +34,7 @@ from loguru import logger
 from nanobot import plugins
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from tests.process import hatched_readers
 from tests.process.hatched_readers import HatchedReaders
 
@@ -227,7 +228,7 @@ def _prepare() -> None:
 
 
 async def _open_once(environ: Mapping[str, str]) -> None:
-    async with Gateway(load(environ), environ, channels=False).at_rest("nest"):
+    async with operations_at_rest(Gateway(load(environ), environ, channels=False), "nest"):
         pass
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.mcp.exposures import exposures
 from nanobot.plugins.mcp.settings import McpSettings
@@ -30,7 +31,7 @@ def configured(home: Path, text: str) -> None:
 async def audited(home: Path, text: str) -> list[Exposure]:
     configured(home, text)
     environ = {"NANOBOT_HOME": str(home), "PATH": "/usr/bin:/bin"}
-    async with Gateway(load(environ), environ).at_rest("test") as operations:
+    async with operations_at_rest(Gateway(load(environ), environ), "test") as operations:
         found: list[Exposure] = await operations.call("security audit", {})
         return found
 
@@ -124,7 +125,7 @@ async def test_an_open_home_is_a_danger(tmp_path: Path) -> None:
     await audited(home, PLAIN)
     environ = {"NANOBOT_HOME": str(home), "PATH": "/usr/bin:/bin"}
     gateway = Gateway(load(environ), environ)
-    async with gateway.at_rest("test") as operations:
+    async with operations_at_rest(gateway, "test") as operations:
         home.chmod(0o755)
         (home / "workspace").chmod(0o777)
         rows = await operations.call("security audit", {})

@@ -10,6 +10,7 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.library.function import tool
 from nanobot.testing.tools import context
 from nanobot.tools.base import Effect
@@ -24,7 +25,7 @@ async def test_every_tool_of_a_gateway_taints_unless_it_is_known_to_bring_nothin
     (tmp_path / "workspace").mkdir()
     (tmp_path / "config.toml").write_text('[agent]\nrecall = "ask"\n[mcp.it]\ncommand = "/no/such"')
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    async with Gateway(load(environ), environ).at_rest("test") as operations:
+    async with operations_at_rest(Gateway(load(environ), environ), "test") as operations:
         listed = {tool.name: tool for tool, _, _ in operations.engine.tools.listed()}
     assert {"web_fetch", "web_search", "mcp_read", "find_tools"} <= listed.keys()
     judged = {name for name, each in examples().items() if each.brings != "outside"}
@@ -52,7 +53,7 @@ async def test_a_command_that_could_reach_the_network_taints(
 ) -> None:
     (tmp_path / "workspace").mkdir()
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    async with Gateway(load(environ), environ).at_rest("test") as operations:
+    async with operations_at_rest(Gateway(load(environ), environ), "test") as operations:
         tools = operations.engine.tools
         arguments = msgspec.json.encode({"command": command}).decode()
         assert tools.taints("exec", arguments, CALL) is tainted

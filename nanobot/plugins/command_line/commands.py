@@ -10,12 +10,12 @@ import typer
 
 from nanobot import __version__
 from nanobot.cli import USUAL_GARBAGE, serve_gateway
-from nanobot.cli.output import say
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.command_line import generated as faces
 from nanobot.plugins.command_line import plugin_commands
 from nanobot.plugins.command_line.named import named
 from nanobot.plugins.command_line.top import TopLevel
+from nanobot.plugins.common.commands.output import say, without_colours
 from nanobot.plugins.common.log_format import with_log_format
 
 LogFormat: TypeAlias = Annotated[
@@ -83,4 +83,6 @@ TopLevel.leading = plugin_commands.add(app, groups)
 
 def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
     """Perform the command of these words, and exit."""
+    if environ.get("NO_COLOR"):
+        without_colours()
     named(app, words)(obj=environ)

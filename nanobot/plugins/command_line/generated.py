@@ -125,8 +125,8 @@ def command_example(operation: Operation) -> str:
 
 def _command(operation: Operation) -> Callable[..., None]:
     def run(context: typer.Context, as_json: bool, **typed: Any) -> None:
-        from nanobot.cli.calls import perform  # noqa: PLC0415 - loads more than --help needs
         from nanobot.plugins.command_line.tables import shown  # noqa: PLC0415
+        from nanobot.plugins.common.commands.performing import perform  # noqa: PLC0415 - loads more than --help needs
         from nanobot.plugins.common.questions import confirmed  # noqa: PLC0415
 
         with errors():

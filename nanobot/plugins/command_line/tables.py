@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from nanobot.cli.output import Line
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import Now, as_text, grid, has_fields, heading, pairs
+from nanobot.plugins.common.commands.output import Line
 from nanobot.plugins.common.widths import columns, cut, wrapped
 
 _GAP = 2

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from nanobot.cli.output import warn
-from nanobot.cli.plain import left_out, refusal
 from nanobot.errors import UsageError
 from nanobot.plugins.command_line.group import Group
+from nanobot.plugins.command_line.refusals import left_out, refusal
+from nanobot.plugins.common.commands.output import warn
 from nanobot.plugins.common.faces import Command
 
 FIRST = {

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
-from nanobot.cli import language, output
+from nanobot.cli import language
+from nanobot.cli.output import harmless
 from nanobot.errors import UsageError
 from nanobot.plugins.common.chinese_lines import folded
+from nanobot.plugins.common.commands import output
 from nanobot.text import Sentence
 
 
@@ -59,7 +61,7 @@ def ask(question: Sentence, default: str = "", check: Check | None = None) -> st
     """
     hint = f" [{default}]" if default else ""
     while True:
-        text = _typed(input, output.harmless(f"{said(question)}{hint}: ")) or default
+        text = _typed(input, harmless(f"{said(question)}{hint}: ")) or default
         problem = check(text) if check else ""
         if not problem:
             return text
@@ -72,7 +74,7 @@ def ask_secret(question: Sentence, check: Check | None = None) -> str:
     """
     while True:
         hidden = said("(not shown)")
-        text = _typed(getpass.getpass, output.harmless(f"{said(question)} {hidden}: "))
+        text = _typed(getpass.getpass, harmless(f"{said(question)} {hidden}: "))
         problem = check(text) if check and text else ""
         if not problem:
             return text

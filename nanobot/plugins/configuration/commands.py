@@ -30,8 +30,8 @@ def get(
     json: Annotated[bool, Option(about="Print JSON.")] = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
-    from nanobot.cli.output import document, say  # noqa: PLC0415 - loads more than --help needs
     from nanobot.config.file import as_toml  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import document, say  # noqa: PLC0415 - loads more than --help needs
     from nanobot.plugins.configuration.shown import chosen  # noqa: PLC0415
 
     shown = chosen(environ, key)
@@ -61,7 +61,7 @@ def put(
     Comments stay, and a wrong value is refused. A gateway that runs takes the change over at once
     where it can; otherwise the answer says that it needs a restart.
     """
-    from nanobot.cli.output import say  # noqa: PLC0415 - as above
+    from nanobot.plugins.common.commands.output import say  # noqa: PLC0415 - as above
     from nanobot.plugins.configuration.from_shell import set_key  # noqa: PLC0415
 
     say(set_key(environ, key, value, force=force))
@@ -69,7 +69,7 @@ def put(
 
 def schema(_: Mapping[str, str]) -> None:
     """Print the JSON Schema of config.toml, for editors."""
-    from nanobot.cli.output import document  # noqa: PLC0415 - as above
+    from nanobot.plugins.common.commands.output import document  # noqa: PLC0415 - as above
     from nanobot.plugins.configuration import schema as schemas  # noqa: PLC0415
 
     document(schemas.schema())

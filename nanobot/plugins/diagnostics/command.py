@@ -42,7 +42,7 @@ def diagnostics(
     listed with their sizes. It works without a gateway, and with a broken configuration or store.
     """
     from nanobot.cli.exit_codes import errors  # noqa: PLC0415 - as below
-    from nanobot.cli.output import document, say  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import document, say  # noqa: PLC0415
     from nanobot.plugins.diagnostics.operations import listed  # noqa: PLC0415
 
     with errors():

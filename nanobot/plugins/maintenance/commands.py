@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from nanobot.cli.output import document, say
 from nanobot.errors import ConfigError, StoreCorrupt
+from nanobot.plugins.common.commands.output import document, say
 from nanobot.plugins.common.faces import Command, Option
 
 if TYPE_CHECKING:

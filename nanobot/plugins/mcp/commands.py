@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from nanobot.cli.output import say
+from nanobot.plugins.common.commands.output import say
 from nanobot.plugins.common.faces import Command, Option
 
 _Name = Annotated[

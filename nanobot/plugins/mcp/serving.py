@@ -19,7 +19,6 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from nanobot.api import Agent, RunEvent, RunInput, RunResult
-from nanobot.cli.calls import performed
 from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
 from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
@@ -27,6 +26,7 @@ from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import A_PROGRAM, AT_THE_TERMINAL, Operation
 from nanobot.operations.unreadable import Listed
+from nanobot.plugins.common.commands.performing import performed
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.mcp.offered_tools import OfferedTools
 

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.cli.output import say
 from nanobot.config.loader import home_of, load
+from nanobot.plugins.common.commands.output import say
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.common.faces import Command, Option
 from nanobot.plugins.common.page_link import PageLink

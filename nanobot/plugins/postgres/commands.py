@@ -8,8 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.cli.output import document, say
 from nanobot.errors import UsageError
+from nanobot.plugins.common.commands.output import document, say
 from nanobot.plugins.common.faces import Command, Option
 
 _To = Annotated[

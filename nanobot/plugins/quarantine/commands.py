@@ -36,8 +36,8 @@ def listing(
     """
     import time  # noqa: PLC0415 - as below
 
-    from nanobot.cli.output import document, say  # noqa: PLC0415 - more than --help needs
     from nanobot.config.loader import load  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import document, say  # noqa: PLC0415 - more than --help needs
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415
 
@@ -57,8 +57,8 @@ def listing(
 
 def show(environ: Mapping[str, str], *, number: Number, json: Json = False) -> None:
     """Show a row with its columns."""
-    from nanobot.cli.output import document, say  # noqa: PLC0415 - as above
     from nanobot.config.loader import load  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import document, say  # noqa: PLC0415 - as above
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415
 
@@ -91,8 +91,8 @@ def restore(
 
     import msgspec  # noqa: PLC0415
 
-    from nanobot.cli.output import say  # noqa: PLC0415
     from nanobot.config.loader import load  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import say  # noqa: PLC0415
     from nanobot.plugins.common.control.client import call  # noqa: PLC0415
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
     from nanobot.session.quarantine import Quarantined  # noqa: PLC0415

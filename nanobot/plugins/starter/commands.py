@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from nanobot.cli.output import say
+from nanobot.plugins.common.commands.output import say
 from nanobot.plugins.common.faces import Command, Option
 from nanobot.plugins.starter.template import write_plugin
 

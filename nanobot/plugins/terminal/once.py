@@ -10,9 +10,10 @@ import time
 
 import msgspec
 
-from nanobot.cli.output import harmless, piece, record, warn
+from nanobot.cli.output import harmless
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.commands.output import piece, record, warn
 from nanobot.plugins.common.control.client import ControlClient
 from nanobot.plugins.common.control.protocol import Aborted, Answer, EventLine, Refusal, ShowMessage
 from nanobot.plugins.terminal.plain import call_line, record_message, trouble, with_choices

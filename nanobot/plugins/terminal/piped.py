@@ -7,7 +7,7 @@ import stat
 import sys
 from os import fstat
 
-from nanobot.cli.output import warn
+from nanobot.plugins.common.commands.output import warn
 
 MOST_BYTES = 200_000
 """The most bytes that a message includes."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.cli.output import piece, record, warn
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.commands.output import piece, record, warn
 from nanobot.plugins.common.control.client import ControlClient
 from nanobot.plugins.common.control.protocol import EventLine, PeerMessage, Refusal, ShowMessage
 from nanobot.plugins.terminal.mentions import say_typed

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from nanobot.cli.language import said
-from nanobot.cli.output import say
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.operations.rendering import Now, cell
+from nanobot.plugins.common.commands.output import say
 from nanobot.plugins.common.control.client import ControlClient
 from nanobot.plugins.common.control.protocol import Hello
 from nanobot.plugins.common.page_link import PageLink

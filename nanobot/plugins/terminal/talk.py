@@ -13,9 +13,9 @@ from nanobot import __version__
 from nanobot.app.zones import zone_of_home
 from nanobot.boundary import ungrouped
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
+from nanobot.plugins.common.commands.output import warn
 from nanobot.plugins.terminal.connection import connected
 from nanobot.plugins.terminal.mentions import Typed, absolute, typed
 from nanobot.plugins.terminal.once import OneAnswer, OneMessage

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.cli.output import Line, Style, document, drawn, harmless, say
+from nanobot.cli.output import harmless
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.commands.output import Line, Style, document, drawn, say
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.top.moment import Moment, moment_text
 

@@ -1,5 +1,5 @@
 """A command line knows no configuration yet, so its plugin is used while it is off; where it cannot
-be loaded, operations are performed as chats write them."""
+be loaded, only the gateway is there, and every other command says so."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.cli import plain
+from nanobot import __version__
+from nanobot.cli import commands
 from nanobot.config.loader import load
+from nanobot.seam.installed import installed
 
-WITHOUT_TYPER = (
-    "import sys\n"
-    "sys.modules['typer'] = None\n"
-    "sys.argv[0] = 'nanobot'\n"
-    "from nanobot.cli import main; main()"
+MAIN = "import sys\nsys.argv[0] = 'nanobot'\nfrom nanobot.cli import main; main()"
+WITHOUT_TYPER = f"import sys\nsys.modules['typer'] = None\n{MAIN}"
+REFUSAL = (
+    "nanobot: only `nanobot gateway [--role ROLE]...` and `nanobot --version` are there: all other "
+    "commands need the plugin command_line, which cannot be loaded. Install nanobot-gateway again "
+    "to get it back."
 )
 
 
@@ -28,66 +31,50 @@ def environ(tmp_path: Path) -> Mapping[str, str]:
     return {"NANOBOT_HOME": str(tmp_path), "NO_COLOR": "1"}
 
 
-def ran(environ: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", WITHOUT_TYPER, *words]
+def ran(program: str, environ: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, *words]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.process
-def test_without_its_library_operations_are_performed_and_the_plugin_is_named(
-    environ: Mapping[str, str],
-) -> None:
-    listed = ran(environ, "plugins", "--json")
-    assert listed.returncode == 0
-    assert "command_line of the plugin command_line failed" in listed.stderr
+def test_commands_are_there_while_it_is_off_and_switch_it_on(environ: Mapping[str, str]) -> None:
+    listed = ran(MAIN, environ, "plugins", "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
     assert {each["name"]: each["state"] for each in json.loads(listed.stdout)}["sending"] == "on"
+    switched = ran(MAIN, environ, "plugins", "on", "command_line")
+    assert "The plugin command_line is on after the next start" in switched.stdout
+    assert load(environ).plugins.off == ()
 
 
-def test_operations_are_written_as_in_a_chat(
-    environ: Mapping[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    plain.perform(environ, ["plugins", "off", "voice"])
-    assert "The plugin voice is off after the next start" in capsys.readouterr().out
-    assert load(environ).plugins.off == ("command_line", "voice")
-    plain.perform(environ, ["plugins", "on", "--name=voice"])
-    assert load(environ).plugins.off == ("command_line",)
-
-
-def test_a_path_that_is_not_given_is_not_the_current_folder(
-    environ: Mapping[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        plain.perform(environ, ["eval"])
-    assert f"{environ['NANOBOT_HOME']}/evals: no such folder" in capsys.readouterr().err
-
-
-def test_its_help_lists_the_gateway_and_all_operations(
-    environ: Mapping[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    plain.perform(environ, ["--help"])
-    lines = capsys.readouterr().out.splitlines()
-    assert "gateway: serve the chats until stopped" in lines
-    assert "plugins list: list the installed plugins, their state and their parts" in lines
-    assert any(line.startswith("cron list: ") for line in lines)
-
-
+@pytest.mark.process
 @pytest.mark.parametrize(
-    ("words", "code", "refusal"),
+    "words",
     [
-        (["fly", "away"], 2, "No such command 'fly away'."),
-        (["restart"], 2, "restart needs confirmation: add --yes"),
-        (["gateway", "--port", "80"], 2, "write: nanobot gateway [--role ROLE]..."),
-        (["plugins", "on", "voice", "twice"], 2, "unexpected argument 'twice'"),
+        ["plugins", "--json"],
+        ["--help"],
+        [],
+        ["fly", "away"],
+        ["gateway", "--port", "80"],
     ],
 )
-def test_other_words_are_refused(
+def test_without_its_library_only_the_gateway_is_there(
+    environ: Mapping[str, str], words: list[str]
+) -> None:
+    refused = ran(WITHOUT_TYPER, environ, *words)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "command_line of the plugin command_line failed" in refused.stderr
+    assert refused.stderr.splitlines()[-1] == REFUSAL
+    version = ran(WITHOUT_TYPER, environ, "--version")
+    assert (version.stdout, version.stderr) == (f"nanobot {__version__}\n", "")
+
+
+def test_where_it_cannot_be_loaded_commands_say_so(
     environ: Mapping[str, str],
     capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    code: int,
-    refusal: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.delitem(installed().found, "command_line")
     with pytest.raises(SystemExit) as ended:
-        plain.perform(environ, words)
-    assert ended.value.code == code
-    assert refusal in capsys.readouterr().err
+        commands.run(environ, ["status"], None)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"{REFUSAL}\n"

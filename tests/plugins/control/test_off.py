@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from nanobot.cli.calls import performed
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
 from nanobot.operations.plugins import list_plugins, plugin_off, plugin_on
+from nanobot.plugins.common.commands.performing import performed
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.setup.operations import list_channels

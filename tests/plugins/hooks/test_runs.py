@@ -14,6 +14,7 @@ from nanobot.config import loader as config
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin, Role
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.hooks.checks import wrong
 from nanobot.plugins.hooks.service import webhooks_of
 from nanobot.plugins.hooks.settings import HookSettings
@@ -132,7 +133,7 @@ async def test_what_cannot_work_is_named_before_anything_is_served(
     file, environ = tmp_path / "config.toml", {"NANOBOT_HOME": str(tmp_path)}
     file.write_text(f'[hooks.ci]\nsecret = "a secret that nobody guesses"\n{lines}')
     with pytest.raises(ConfigError, match=re.escape(f"{file}: {key}")):
-        async with Gateway(config.load(environ), environ).at_rest("a test"):
+        async with operations_at_rest(Gateway(config.load(environ), environ), "a test"):
             raise AssertionError("it has started")
     off = msgspec.structs.replace(CI, **settings, enabled=False)
     assert wrong(configured(ci=off)) == []

@@ -19,6 +19,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
 from nanobot.messages import Origin
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.setup.doctor.plugins import plugins
@@ -90,7 +91,7 @@ async def said(parts: Parts, kind: str, session: str) -> list[str]:
 async def test_what_was_published_is_answered_once_where_the_plugin_is_off_meanwhile(
     home: Home,
 ) -> None:
-    async with home.gateway().at_rest("a test") as operations:
+    async with operations_at_rest(home.gateway(), "a test") as operations:
         jobs = operations.of(JobService)  # type: ignore[type-abstract]
         assert await jobs.publisher(PLAN).publish("The disk is full.", key="1") == "taken"
     async with home.serving(OFF) as parts:

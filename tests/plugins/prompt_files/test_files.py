@@ -13,6 +13,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from tests.store.empty import with_empty_store
 
 WRITTEN = '[agent]\nmodel = "embedded"\n'
@@ -23,7 +24,9 @@ async def operations(tmp_path: Path) -> AsyncIterator[Dispatcher]:
     (tmp_path / "config.toml").write_text(WRITTEN)
     with_empty_store(tmp_path)
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    async with Gateway(load(environ), environ, channels=False).at_rest("test") as dispatcher:
+    async with operations_at_rest(
+        Gateway(load(environ), environ, channels=False), "test"
+    ) as dispatcher:
         yield dispatcher
 
 

@@ -19,11 +19,11 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from nanobot.cli.calls import perform
 from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Invocation
 from nanobot.operations.operation import Caller, Operation
+from nanobot.plugins.common.commands.performing import perform
 from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema

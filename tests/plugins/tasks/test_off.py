@@ -17,6 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
+from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.runs.background_runs import NewTask, TaskRequest
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
@@ -53,7 +54,7 @@ class Home:
 
     async def recorded(self, kind: str = "sleep") -> str:
         """A background run that was recorded by a gateway that died."""
-        async with self.gateway().at_rest("a test") as operations:
+        async with operations_at_rest(self.gateway(), "a test") as operations:
             journal = operations.engine.journal
             tasks = SqlTasks(journal.database, journal.writer)  # type: ignore[attr-defined]
             options = RunOptions(direct=True, unattended=True)
@@ -109,7 +110,7 @@ async def test_a_recorded_run_waits_while_the_plugin_is_off_and_is_done_once_aft
 
 async def test_a_run_that_had_begun_waits_as_well(home: Home) -> None:
     run_id = await home.recorded()
-    async with home.gateway().at_rest("a test") as operations:
+    async with operations_at_rest(home.gateway(), "a test") as operations:
         claim = await operations.engine.journal.claim(f"task:{run_id}", "unused", "UTC")
         assert claim is not None
     async with home.serving(OFF) as parts:

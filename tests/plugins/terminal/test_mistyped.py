@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from typer.main import get_command
 
-from nanobot.cli.plain import refusal
 from nanobot.plugins.command_line.commands import app
+from nanobot.plugins.command_line.refusals import refusal
 from nanobot.plugins.command_line.top import paths_of
 from nanobot.plugins.terminal import mistyped
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping
 
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import Line, Style, document, say
 from nanobot.errors import ConfigError
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.chinese_lines import folded
+from nanobot.plugins.common.commands.output import Line, Style, document, say
 from nanobot.plugins.common.widths import padded, wrapped
 from nanobot.plugins.setup.doctor.checks import everything, mended
 from nanobot.plugins.setup.doctor.configuration import configuration

@@ -45,7 +45,7 @@ def install(
     read; launchd keeps them in the job's file. Run it again after these change, or after an
     upgrade. The service restarts after a failure, but not with a wrong configuration.
     """
-    from nanobot.cli.output import piece, say  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import piece, say  # noqa: PLC0415
     from nanobot.plugins.setup.service import home, manager  # noqa: PLC0415
 
     definition, variables = home.definition_of(environ, system=system, user=user)
@@ -68,7 +68,7 @@ def _log_command(*, system: bool) -> str:
 
 def status(environ: Mapping[str, str], *, system: System = False) -> int:
     """Show the state of the service; exit code 1 if it does not run or is not installed."""
-    from nanobot.cli.output import say  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import say  # noqa: PLC0415
     from nanobot.plugins.setup.service.manager import manager_of  # noqa: PLC0415
 
     manager = manager_of(sys.platform, environ, system=system)
@@ -79,7 +79,7 @@ def status(environ: Mapping[str, str], *, system: System = False) -> int:
 
 def uninstall(environ: Mapping[str, str], *, system: System = False) -> None:
     """Stop the service and remove it; configuration and conversations stay."""
-    from nanobot.cli.output import say  # noqa: PLC0415
+    from nanobot.plugins.common.commands.output import say  # noqa: PLC0415
     from nanobot.plugins.setup.service import home, manager  # noqa: PLC0415
 
     try:

@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot.cli.logs import GATEWAY_LOG
-from nanobot.cli.output import say, warn
 from nanobot.config.loader import load
 from nanobot.config.plugin_tables import switched
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, NanobotError
+from nanobot.plugins.common.commands.output import say, warn
 from nanobot.plugins.common.gateway_log import log_file_of
 from nanobot.plugins.setup.service.definition import UNIT
 from nanobot.plugins.setup.service.log_lines import following, last_lines

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.commands.output import say, warn
 from nanobot.plugins.setup.service.home import environment_file
 from nanobot.plugins.setup.service.manager import installed
 from nanobot.system import DISTRIBUTION, Installation

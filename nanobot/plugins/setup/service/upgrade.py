@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot import __version__
-from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.commands.output import say, warn
 from nanobot.plugins.setup.service.manager import installed
 from nanobot.system import DISTRIBUTION, Installation
 

@@ -1,4 +1,4 @@
-"""Performs one operation for the command line: through the process that serves this home, otherwise
+"""Performs one operation for a command: through the process that serves this home, otherwise
 directly over the store.
 
 The heavy part of nanobot is loaded only if no process serves.
@@ -16,13 +16,13 @@ import msgspec
 
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import Line, document, say, warn
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
 from nanobot.operations.operation import AT_THE_TERMINAL, Caller, Operation
 from nanobot.operations.rendering import Now
 from nanobot.operations.unreadable import Listed, below
+from nanobot.plugins.common.commands.output import Line, document, say, warn
 from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence
 
@@ -162,10 +162,10 @@ async def _alone(
     beside: bool,
 ) -> Listed:
     """`beside`: a nanobot serves this home, and cannot be asked."""
-    from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
+    from nanobot.plugins.common.commands import at_rest  # noqa: PLC0415 - the whole of nanobot
 
-    gateway = Gateway.for_command(config, environ, of_home=operation.of_home, beside=beside)
-    async with gateway.at_rest(f"nanobot {operation.command}") as operations:
+    gateway = at_rest.gateway_of(config, environ, of_home=operation.of_home, beside=beside)
+    async with at_rest.operations(gateway, f"nanobot {operation.command}") as operations:
         try:
             given = await listing(operations)
         except NanobotError:

@@ -1,0 +1,1 @@
+"""What commands share: their output, and how they perform an operation."""
