@@ -228,7 +228,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     """Set by the gateway, for messages that no model answers."""
     options: RunOptions | None = msgspec.field(default=None, name="terms")
     kept: str = ""
-    """What the gateway kept of the request that brought it (nanobot.propagation)."""
+    """What the gateway kept of the request that brought it (`Plugin.propagation`)."""
     language: str = ""
     """The sender's, as the platform names it ("zh-hans")."""
 

@@ -42,7 +42,6 @@ ROOMS = frozenset(
             "log_context.py",
             "messages.py",
             "promised.py",
-            "propagation.py",
             "pytest_cases.py",
             "retries.py",
             "testing",

@@ -65,7 +65,7 @@ class Runner:
         types: RunTypes = NO_TYPES,
         stages: Sequence[Stage] = (),
         check: Check | None = None,
-        begun: Begun = lambda _: None,
+        begun: Sequence[Begun] = (),
         obey_other: Callable[[], Obey | None] = lambda: None,
     ) -> None:
         self._bus = bus
@@ -75,7 +75,7 @@ class Runner:
         self._types = types
         self._stages = stages
         self._check = check
-        self._begun = begun
+        self.begun = [*begun]
         self._obey_other = obey_other
 
     @property
@@ -88,7 +88,8 @@ class Runner:
     async def drive(self, active: ActiveRun) -> bool:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
-        self._begun(active)
+        for begin in self.begun:
+            begin(active)
         active.emit(
             EventKind.STATUS,
             state="running",

@@ -7,12 +7,12 @@ from functools import partial
 
 import msgspec
 
-from nanobot.agent.accompanying import accompanied
+from nanobot.agent.accompanying import begin_log_of
 from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.prompts import Summarizing
-from nanobot.agent.runner import Check, Runner, Stage
+from nanobot.agent.runner import Begun, Check, Runner, Stage
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import OBEY_SUMMARIES
@@ -22,7 +22,6 @@ from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
 from nanobot.config.loader import AgentSettings
 from nanobot.ports import BlobReader, Clock, Ids
-from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.seam.installed import provided
 from nanobot.session.run_types import RunTypes
@@ -35,6 +34,8 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     model_calls: ModelCaller
     tool_calls: ToolExecutor
+    begun: list[Begun]
+    """Called when a run begins, also those that are added later."""
 
     def configure(self, settings: RunSettings, retries: Retries) -> None:
         """Apply these settings to all runs, including active ones."""
@@ -61,7 +62,6 @@ def assemble_agent(  # noqa: PLR0913 - each is a part
     capacity: Capacity,
     retries: Retries,
     asker: Asker | None,
-    propagation: Propagation,
 ) -> AgentParts:
     """Build an agent. `types` perform runs without a model, `stages` are called before a run acts,
     in order, `check` looks at answers before they are given, `receipts` says what becomes of
@@ -70,11 +70,10 @@ def assemble_agent(  # noqa: PLR0913 - each is a part
     model_calls = ModelCaller(bus, models, tools, prompt, summarizing, clock, settings, blobs)
     seconds = settings.limits.max_run_seconds
     calls = ToolExecutor(tools, clock, seconds, retries, receipts, asker)
-    sent = accompanied(propagation)
     obey = partial(provided, OBEY_SUMMARIES)
-    runner = Runner(bus, model_calls, calls, clock, types, stages, check, sent, obey)
+    runner = Runner(bus, model_calls, calls, clock, types, stages, check, (begin_log_of,), obey)
     worker = Worker(bus, runner, clock, ids, capacity)
-    return AgentParts(worker=worker, model_calls=model_calls, tool_calls=calls)
+    return AgentParts(worker=worker, model_calls=model_calls, tool_calls=calls, begun=runner.begun)
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:

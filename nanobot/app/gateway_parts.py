@@ -7,7 +7,6 @@ from functools import partial
 
 import msgspec
 
-from nanobot.agent.accompanying import with_kept
 from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.summarizers import Summaries
@@ -36,7 +35,6 @@ from nanobot.operations.engine import Engine
 from nanobot.operations.home import LiveChanges
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
-from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
@@ -92,10 +90,9 @@ class Parts:
         self.config, self.store, self.plugged = config, store, plugged
         self.machine, self.program, self.roles = machine, program, roles
         self.live = LiveSettings(config)
-        self.channels, self.propagation = HostedChannels(), Propagation()
+        self.channels = HostedChannels()
         busy = Busy(mode=config.agent.when_busy, collect_seconds=config.agent.collect_seconds)
         self.bus = Bus(store.journal, config.agent.lane_limit, busy)
-        self.bus.arrivals.append(with_kept)
         self.bus.drives = roles.worker
         self.plugins = Plugins()
         self.models = ProviderRegistry(
@@ -145,7 +142,6 @@ class Parts:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received)
         offers.add_by_type(self.channels, self.live, self.roles, self.plugged)
-        offers.add_by_type(self.propagation)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -156,7 +152,6 @@ class Parts:
         self.received.files = offers.find(WorkspaceFiles)
         self.received.transcriber = offers.find(Transcriber)
         bringing.subscribe_plugins(self.plugged, self.bus)
-        plugin_calls.bring_propagator(self.plugged, self.propagation)
         plugin_calls.take_changes(self.plugged, self.bus)
         return http
 
@@ -239,7 +234,6 @@ class Parts:
             receipts=offers.find(Receipts),
             capacity=capacity(settings),
             retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
-            propagation=self.propagation,
             asker=provided(ASKER, self.plugged.on),
         )
         offers.add_by_type(agent)

@@ -22,7 +22,6 @@ from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary, guarded
 from nanobot.bus.core import Arriving, Bus
 from nanobot.errors import PluginBroken, StoreError, ToolError
-from nanobot.propagation import Headers, Propagation, Propagator, Step
 from nanobot.seam.given import listed, of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
@@ -216,38 +215,6 @@ async def _withheld(plugin: str, tool: str, output: ToolOutput, _: CallContext) 
             "which filters results, is broken: `nanobot plugins` says why"
         )
     return output
-
-
-# Requests
-
-
-def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
-    """Have the plugin that says what accompanies the requests of runs do so. There is at most
-    one."""
-    several = "another plugin says already what accompanies requests"
-    brought = plugged.only("propagation", Propagator, several)
-    if brought is not None:
-        found, propagator = brought
-        propagation.propagator = _Accompanying(found.name, propagator)
-
-
-class _Accompanying:
-    """A Propagator of a plugin. If it fails, requests are made and taken without it."""
-
-    def __init__(self, name: str, propagator: Propagator) -> None:
-        self._what = f"propagation of the plugin {name}"
-        self._propagator = propagator
-
-    def received(self, headers: Headers, *, trusted: bool) -> str:
-        with boundary(self._what):
-            return of_kind(self._propagator.received(headers, trusted=trusted), str)
-        return ""
-
-    def sent(self, step: Step) -> Headers:
-        with boundary(self._what):
-            sent = self._propagator.sent(step).items()
-            return {of_kind(name, str): of_kind(value, str) for name, value in sent}
-        return {}
 
 
 # The start and the stop

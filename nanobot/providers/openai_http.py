@@ -6,7 +6,7 @@ import io
 
 import aiohttp
 
-from nanobot.propagation import sent
+from nanobot.log_context import sent
 from nanobot.system import proxy_for, trusted_authorities
 
 _CONNECTIONS = 256

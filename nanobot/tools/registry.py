@@ -24,8 +24,8 @@ from nanobot.errors import (
     UnknownId,
     UsageError,
 )
+from nanobot.log_context import calling
 from nanobot.messages import Role
-from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.seam.given import of_kind
 from nanobot.seam.installed import Interface, provided

@@ -236,7 +236,7 @@ async def test_requests_are_made_and_taken_without_a_plugin_that_fails_to_accomp
     site.bring("odd", ODD.format(field="propagation", given=given, does=does, waits=""))
     async with serving(tmp_path / "home") as parts:
         propagation = Propagation()
-        plugin_calls.bring_propagator(parts.plugged, propagation)
+        propagation.bring(parts.plugged)
         assert propagation.propagator is not None
         with propagation.receiving(lambda: {"x-trace": "a"}, trusted=True):
             assert await asked(parts, "hello") == "completed"

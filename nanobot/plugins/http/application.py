@@ -25,7 +25,7 @@ from nanobot.plugins.common.http.wire import (
     headers_of,
     wanted,
 )
-from nanobot.propagation import Propagation
+from nanobot.plugins.common.propagation import Propagation
 from nanobot.text import Sentence
 
 _IDLE_SECONDS = 15.0

@@ -13,6 +13,7 @@ from nanobot.plugins.common.http.descriptions import DOORS, delivering
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import Described
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.propagation import Propagation
 from nanobot.plugins.http.absent import absent
 from nanobot.plugins.http.application import Application
 from nanobot.plugins.http.channel_routes import Doors, channel_routes
@@ -20,7 +21,6 @@ from nanobot.plugins.http.metrics_route import MetricsRoute
 from nanobot.plugins.http.plugin_routes import routes_of_plugins
 from nanobot.plugins.http.routes import deliveries_route, health
 from nanobot.ports import Clock
-from nanobot.propagation import Propagation
 from nanobot.seam.offers import Contributions
 from nanobot.text import Sentence
 

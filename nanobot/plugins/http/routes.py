@@ -10,7 +10,7 @@ from aiohttp import web
 from nanobot.plugins.common.faces import Deliveries
 from nanobot.plugins.common.http.route import Handler, Route
 from nanobot.plugins.common.http.wire import Problem, answer, body_of, headers_of
-from nanobot.propagation import Propagation
+from nanobot.plugins.common.propagation import Propagation
 
 _BODY_SECONDS = 30.0
 

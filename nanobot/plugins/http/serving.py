@@ -22,10 +22,10 @@ from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_channel import WebChannel
 from nanobot.plugins.common.http.web_server import Answering, WebServer
+from nanobot.plugins.common.propagation import Propagation
 from nanobot.plugins.http.channel_doors import ChannelDoors
 from nanobot.plugins.http.service import HttpService
 from nanobot.ports import Clock
-from nanobot.propagation import Propagation
 from nanobot.seam.given import able
 from nanobot.seam.http import Http
 from nanobot.seam.offers import Contributions

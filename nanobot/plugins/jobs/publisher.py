@@ -7,8 +7,8 @@ from collections.abc import Callable
 from nanobot.errors import UsageError
 from nanobot.plugins.common.jobs.plans import Fired, Plan
 from nanobot.plugins.common.jobs.triggers import Taken
+from nanobot.plugins.common.propagation import received
 from nanobot.plugins.jobs.rules import JobStore
-from nanobot.propagation import received
 
 
 class JobPublisher:

@@ -51,7 +51,6 @@ from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
 from nanobot.ports import Clock, Fetching
-from nanobot.propagation import Propagation
 from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -221,7 +220,6 @@ class FakeGateway:
             capacity=options.capacity,
             retries=Retries(),
             asker=provided(ASKER),
-            propagation=Propagation(),
         )
 
     def _summarizing(self) -> Summarizing | None:

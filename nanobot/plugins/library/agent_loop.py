@@ -305,7 +305,7 @@ class AgentLoop:
             )
             runner = Runner(
                 *(bus, model_calls, tool_calls, clock),
-                begun=begin_log_of,
+                begun=(begin_log_of,),
                 obey_other=lambda: provided(OBEY_SUMMARIES),
             )
             worker = Worker(bus, runner, clock, self._ids, Capacity())

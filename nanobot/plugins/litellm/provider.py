@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ModelProtocolError
+from nanobot.log_context import sent
 from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import NATIVE, litellm_name
 from nanobot.plugins.common.models.model_lists import listed_at
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import errors_of_calls, hang_up, load_litellm
 from nanobot.ports import Clock
-from nanobot.propagation import sent
 from nanobot.providers.addresses import VERSION, versioned
 from nanobot.providers.base import (
     Completion,

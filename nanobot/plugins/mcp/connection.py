@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter, ValidationError
 
 from nanobot import __version__
+from nanobot.log_context import sent
 from nanobot.plugins.common.walls import SandboxProcess
 from nanobot.plugins.mcp import http, stdio
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
@@ -30,7 +31,6 @@ from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.program import hindrance, started
 from nanobot.plugins.mcp.screening import screened
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.propagation import sent
 from nanobot.text import quoted
 
 MAX_TOOLS = 256

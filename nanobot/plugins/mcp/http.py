@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
+from nanobot.log_context import sent
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, ConnectionState, Pace
-from nanobot.propagation import sent
 
 _CONNECT_SECONDS = 30.0
 # Servers may hold a stream of events open without sending anything.

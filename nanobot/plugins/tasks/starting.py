@@ -9,10 +9,10 @@ import msgspec
 
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
+from nanobot.plugins.common.propagation import started
 from nanobot.plugins.common.runs.background_runs import NewTask, TaskRecords, TaskRequest
 from nanobot.plugins.tasks.port import MAX_TITLE
 from nanobot.plugins.tasks.registry import RunTypeRegistry
-from nanobot.propagation import started
 from nanobot.session.keys import TASKS
 from nanobot.session.states import RunKind
 from nanobot.session.store_write import StoreWrite

@@ -18,6 +18,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=TracesSettings,
     idle=_idle,
+    worker_objects="nanobot.plugins.common.propagation:worker_objects",
     start="nanobot.plugins.traces.service:start",
     propagation="nanobot.plugins.traces.propagator:propagator",
 )

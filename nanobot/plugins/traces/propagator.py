@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from nanobot.log_context import Headers
 from nanobot.plugins.common.collector import switched_off
+from nanobot.plugins.common.propagation import Step
 from nanobot.plugins.common.runs.trace_ids import TRACEPARENT, TraceParent, kept, parsed, trace_id
 from nanobot.plugins.traces.sampling import Sampler, sampler_of
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.span import span_id
-from nanobot.propagation import Headers, Step
 from nanobot.system import environment
 
 

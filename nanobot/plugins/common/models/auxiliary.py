@@ -13,7 +13,8 @@ from nanobot.errors import (
     NanobotError,
     OverBudget,
 )
-from nanobot.propagation import ASIDE, calling
+from nanobot.log_context import calling
+from nanobot.plugins.common.propagation import ASIDE
 from nanobot.providers.base import (
     Completion,
     LLMProvider,

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from nanobot.errors import ConfigError, ToolError
+from nanobot.log_context import sent
 from nanobot.plugins.common.files.protected import protected_paths
 from nanobot.plugins.common.processes import end
 from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess, SandboxView
@@ -23,7 +24,6 @@ from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
 from nanobot.plugins.shell.sandbox.control_group import grouped
 from nanobot.plugins.shell.sandbox.file_wall import AloneWall, alone, no_wall_alone
 from nanobot.plugins.shell.sandbox.view import SEARCH_PATH
-from nanobot.propagation import sent
 from nanobot.text import Sentence
 
 # Only these environment variables of the caller are visible inside; all others may contain keys.
