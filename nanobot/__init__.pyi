@@ -1,4 +1,4 @@
-# The public names of __init__.py, for type checkers; a test holds the two together.
+# The public names, for type checkers and for __init__.py, one a line.
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus

@@ -21,7 +21,7 @@ OUTDATED = {
 
 def promised() -> Iterator[tuple[str, str]]:
     """Each promised path, with the module that it leads to."""
-    from pathlib import Path  # noqa: PLC0415 - see _module_in
+    from pathlib import Path  # noqa: PLC0415 - see names_in
 
     root = Path(__file__).parent
     for stub in sorted(root.rglob("*.pyi")):
@@ -30,14 +30,19 @@ def promised() -> Iterator[tuple[str, str]]:
             yield ".".join(parts), _module_in(str(stub))
 
 
-def _module_in(stub: str) -> str:
-    """The module that a stub imports its names from; "" if there is no stub."""
+def names_in(stub: str) -> dict[str, str]:
+    """The names that a stub imports, each with its module; none if there is no stub."""
     try:
         with open(stub, encoding="utf-8") as file:  # noqa: PTH123 - pathlib loads re, for --version
-            words = file.read().split()
+            lines = [line.split() for line in file if line.startswith("from ")]
     except OSError:
-        return ""
-    return words[words.index("from") + 1]
+        return {}
+    return {words[3]: words[1] for words in lines}
+
+
+def _module_in(stub: str) -> str:
+    """The module that a stub of a promised path imports from; "" if there is no stub."""
+    return next(iter(names_in(stub).values()), "")
 
 
 class Promised:

@@ -12,7 +12,7 @@ import pytest
 import nanobot
 
 ROOT = Path(nanobot.__file__).parent
-NAMES = [name for name in dir(nanobot) if name in vars(nanobot)["__all__"] and name[0] != "_"]
+NAMES = [name for name in nanobot.__all__ if name[0] != "_"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", NAMES)

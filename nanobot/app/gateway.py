@@ -98,7 +98,8 @@ class Gateway:
             await _say_what_waits(parts)
             await self._enter(stack, parts)
             async with asyncio.TaskGroup() as tasks:
-                agent = begin_all(tasks, self._agent(parts), self._machine.clock)
+                clock = self._machine.clock
+                agent = begin_all(tasks, self._agent(parts), clock)
                 hosting = parts.starter.start_brought(tasks, channels_of(parts.plugged))
                 starting = [
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
@@ -110,7 +111,7 @@ class Gateway:
                     task
                     for field, here in fields.items()
                     if here
-                    for task in parts.plugged.start(tasks, self._machine.clock, field)
+                    for task in begin_all(tasks, parts.plugged.works(field, clock), clock)
                 ]
                 try:
                     yield parts

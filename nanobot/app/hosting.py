@@ -20,17 +20,11 @@ from nanobot.channels.reception import Reception
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.ports import (
-    Capabilities,
-    Channel,
-    Clock,
-    Fetching,
-    Receiving,
-)
+from nanobot.ports import Capabilities, Channel, Clock, Fetching, Receiving
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.http import Http
 from nanobot.store.unit import ChannelOwners
-from nanobot.supervision import supervised
+from nanobot.supervision import begin_all
 from nanobot.text import Sentence
 from nanobot.workspace.received import Received
 
@@ -157,43 +151,32 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         self, tasks: asyncio.TaskGroup, channels: Mapping[str, Channel]
     ) -> list[asyncio.Task[None]]:
         """Start the channels that plugins bring, which let their people in themselves."""
-        # Every process shows what it sends to its own clients.
-        return [
-            self._start(
-                tasks,
-                name,
-                channel,
-                _NOBODY,
-                Hosting(
-                    sharing=self.hosting.sharing, attended=getattr(channel, "attended", _always)
-                ),
-            )
-            for name, channel in channels.items()
-        ]
+        started = list[asyncio.Task[None]]()
+        for name, channel in channels.items():
+            # Every process shows what it sends to its own clients.
+            attended = getattr(channel, "attended", _always)
+            hosting = Hosting(sharing=self.hosting.sharing, attended=attended)
+            started += self._start(tasks, name, channel, _NOBODY, hosting)
+        return started
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Start the configured channels, except broken ones. Raises ConfigError."""
-        return [
-            task
-            for name, settings in self.config.channels.items()
-            if settings.enabled
-            for task in self._start_configured(tasks, name, settings)
-        ]
-
-    def _start_configured(
-        self, tasks: asyncio.TaskGroup, name: str, settings: ChannelSettings
-    ) -> list[asyncio.Task[None]]:
-        try:
-            channel = self.adapters.of(name)
-        except PluginBroken:
-            self.channels.broken.append(name)
-            return []
-        lacks = self.adapters.http.lacks
-        if lacks and isinstance(channel, Receiving):
-            self.channels.lacks[name] = lacks
-            logger.warning("{}: {}", name, lacks)
-        gate = gate_of(settings, channel.capabilities, self.strangers)
-        return [self._start(tasks, name, channel, gate, self._hosting(name, channel, settings))]
+        started, lacks = list[asyncio.Task[None]](), self.adapters.http.lacks
+        for name, settings in self.config.channels.items():
+            if not settings.enabled:
+                continue
+            try:
+                channel = self.adapters.of(name)
+            except PluginBroken:
+                self.channels.broken.append(name)
+                continue
+            if lacks and isinstance(channel, Receiving):
+                self.channels.lacks[name] = lacks
+                logger.warning("{}: {}", name, lacks)
+            gate = gate_of(settings, channel.capabilities, self.strangers)
+            hosting = self._hosting(name, channel, settings)
+            started += self._start(tasks, name, channel, gate, hosting)
+        return started
 
     def _hosting(self, name: str, channel: Channel, settings: ChannelSettings) -> Hosting:
         fetcher = None
@@ -209,13 +192,12 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         channel: Channel,
         gate: Gate,
         hosting: Hosting,
-    ) -> asyncio.Task[None]:
+    ) -> list[asyncio.Task[None]]:
         rng = random.Random()  # noqa: S311 - jitter, nothing secret
         host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
         self.channels.hosts[name] = host
         serving = partial(host.run, self.intake(name, gate, host))
-        work = supervised(f"channel {name}", serving, self.clock)
-        return tasks.create_task(work, name=f"channel {name}")
+        return begin_all(tasks, {f"channel {name}": serving}, self.clock)
 
 
 def gate_of(

@@ -27,7 +27,7 @@ from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
 from nanobot.seam.works import Follow, Works
-from nanobot.supervision import Work, begin_all
+from nanobot.supervision import Work
 from nanobot.text import Sentence
 
 START_SECONDS = 10.0
@@ -48,7 +48,8 @@ class Plugged:
     function's contribution is missing."""
 
     def __init__(self, config: Config) -> None:
-        self._switched: Switched = switched(config)
+        self.switched: Switched = switched(config)
+        """Those that are on, and why the others are off."""
         self.tables: Mapping[str, Any] = config.tables
         """The settings for functions that are called from now on."""
         self.failures: dict[str, dict[str, str]] = {}
@@ -58,16 +59,11 @@ class Plugged:
 
     @property
     def on(self) -> Mapping[str, FoundPlugin]:
-        return self._switched.on
+        return self.switched.on
 
     @property
     def off(self) -> Mapping[str, Sentence]:
-        return self._switched.off
-
-    @property
-    def switched(self) -> Switched:
-        """Those that are on, and why the others are off."""
-        return self._switched
+        return self.switched.off
 
     def each(self, field: str, use: Use[T], more: Things = NOTHING) -> list[T]:
         """Call the function in that field of each enabled plugin, offering `more` in addition, and
@@ -137,7 +133,7 @@ class Plugged:
     def drop(self, name: str) -> None:
         """The plugin cannot be used at all."""
         on = {other: found for other, found in self.on.items() if other != name}
-        self._switched = msgspec.structs.replace(self._switched, on=on)
+        self.switched = msgspec.structs.replace(self.switched, on=on)
 
     def fail(self, name: str, field: str, why: str) -> None:
         """Note the failure of a plugin's field."""
@@ -147,15 +143,9 @@ class Plugged:
 
     # Starting
 
-    def start(
-        self, tasks: asyncio.TaskGroup, clock: Clock, field: str = "start"
-    ) -> list[asyncio.Task[None]]:
-        """Start every plugin with that field; nothing waits for them. One that fails is restarted
-        after a pause."""
-        return begin_all(tasks, self.works(field, clock), clock)
-
     def works(self, field: str, clock: Clock) -> dict[str, Work]:
-        """What keeps every plugin with that field started, by the names of the tasks."""
+        """What keeps every plugin with that field started, by the names of the tasks; nothing waits
+        for it."""
         return {
             f"plugin {found.name}{_OTHER_NAMES.get(field, '')}": partial(
                 self._live, found, clock, field
@@ -219,7 +209,7 @@ class Plugged:
 
     def views(self) -> list[PluginView]:
         """Every plugin that is installed, with those that could not be loaded."""
-        return views(self._switched, self.failures)
+        return views(self.switched, self.failures)
 
 
 def _manager(given: Any) -> AbstractAsyncContextManager[Any]:
