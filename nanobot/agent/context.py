@@ -6,7 +6,6 @@ before, so that provider caches hit. The window moves in steps, never by one mes
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -23,6 +22,7 @@ from nanobot.agent.entry_messages import (
     result_of,
     size_of,
 )
+from nanobot.agent.request_names import RequestNames
 from nanobot.messages import RunOptions
 from nanobot.providers.base import ChatMessage, ModelProfile, ModelRequest, TextPart, ToolCall
 from nanobot.session.entries import (
@@ -246,9 +246,10 @@ def _with_history(
     return (system, *past, *rest)
 
 
-def request_digest(request: ModelRequest) -> str:
-    """The name of a request: the hash of its bytes, pictures by the names of their contents."""
-    return hashlib.sha256(msgspec.json.encode(request)).hexdigest()
+def request_digest(request: ModelRequest, names: RequestNames | None = None) -> str:
+    """The name of a request: the hash of its bytes, pictures by the names of their contents.
+    `names`: what earlier requests of the conversation began with."""
+    return (names or RequestNames()).of(request)
 
 
 def summary_tokens(summary: SummaryEntry | None) -> int:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from nanobot.addresses import called
 from nanobot.agent.attachments import IMAGE_TOKENS, place, rendered
+from nanobot.agent.request_names import RequestNames
 from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, Part, TextPart, ToolCall
 from nanobot.session.entries import (
@@ -45,6 +46,7 @@ class Rendered:
     def __init__(self) -> None:
         self.sizes: dict[int, tuple[Body | None, int | None]] = {}
         self.messages: dict[int, tuple[Body | None, ChatMessage | None]] = {}
+        self.requests = RequestNames()
         self._profile: ModelProfile | None = None
 
     def using(self, profile: ModelProfile, entries: int) -> Rendered:

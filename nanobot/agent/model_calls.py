@@ -126,7 +126,8 @@ class ModelCaller:
         visible, rendered = active.log.visible, self._rendered_of(active)
         request = request_of(visible, snapshot, call, active.options, rendered)
         reply = await self._ask(active, provider, request, call)
-        active.answer = msgspec.structs.replace(reply, request=request_digest(request))
+        name = request_digest(request, rendered.requests)
+        active.answer = msgspec.structs.replace(reply, request=name)
         active.emit(
             EventKind.ASSISTANT_MESSAGE,
             text=reply.text,
