@@ -27,7 +27,7 @@ _MOST_NAMED = 30
 _PARTS = {
     "the model's HTTP": ("providers/", "aiohttp/"),
     "Telegram": ("telegram/",),
-    "the store": ("store/", "journal/", "database/", "repositories/"),
+    "the store": ("store/", "journal/", "database/"),
     "memory": ("plugins/memory", "memory/"),
     "the model's context": ("agent/context", "agent/model_calls", "recorded/"),
     "the log file": ("loguru/", "logs/run_log", "commands/output", "cli/output"),

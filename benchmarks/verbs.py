@@ -52,7 +52,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from tests.stored import (
     consuming,
     counts_of,

@@ -15,9 +15,9 @@ from nanobot.plugins.memory.remember import DueSession, RememberRecords
 from nanobot.plugins.models.store import SessionModels
 from nanobot.plugins.progress.store import PreviewRows
 from nanobot.session.journal import Journal
-from nanobot.session.views import Records
+from nanobot.session.records import Records
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.verbs import SqlStore
 
 

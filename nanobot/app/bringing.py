@@ -27,15 +27,13 @@ from nanobot.seam.installed import installed as installed_plugins
 from nanobot.seam.offers import Triggers
 from nanobot.seam.plugin import revision
 from nanobot.store.database.database import Database
+from nanobot.store.hooks import ContainedHooks
 from nanobot.store.plugin_tables import migrate_plugin
-from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,
     EndHook,
     EraseHook,
     HumanWaits,
-    NoLimiter,
-    NoTaskEnds,
     NotificationLimiter,
     StoreContext,
     StoreHooks,
@@ -195,12 +193,12 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
         ledger=ledger_of(plugged, context),
-        tasks=next(iter(brought[TaskEnds]), NoTaskEnds()),
+        tasks=next(iter(brought[TaskEnds]), TaskEnds()),
         waits=next(iter(brought[HumanWaits]), None),
         ends=tuple(brought[EndHook]),
         arrives=tuple(brought[ArrivalHook]),
         erases=tuple(brought[EraseHook]),
-        notifications=next(iter(brought[NotificationLimiter]), NoLimiter()),
+        notifications=next(iter(brought[NotificationLimiter]), NotificationLimiter()),
     )
 
 

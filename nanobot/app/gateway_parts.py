@@ -46,11 +46,11 @@ from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
+from nanobot.session.records import Records
 from nanobot.session.run_types import NO_TYPES, RunTypes
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.judge import judge_by

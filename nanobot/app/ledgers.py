@@ -12,7 +12,7 @@ from nanobot.errors import PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import Contributions
-from nanobot.store.unit import CallLedger, NoLedger, StoreContext
+from nanobot.store.unit import CallLedger, StoreContext
 
 
 def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger:
@@ -26,7 +26,7 @@ def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger:
                 f"the plugin {name} limits model calls, and failed: {failed['ledger']}. "
                 f"`nanobot plugins off {name}` starts without its limits."
             )
-    return NoLedger() if found is None else found[1]
+    return CallLedger() if found is None else found[1]
 
 
 def unlimited(config: Config, plugged: Contributions) -> Finding | None:

@@ -44,7 +44,7 @@ _LONG = 4_000
 T = TypeVar("T")
 
 Arrived: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[list[str]]]
-"""Which of these messages of a channel are known to be ours, see session.views."""
+"""Which of these messages of a channel are known to be ours, see session.records."""
 
 
 class PartSender:

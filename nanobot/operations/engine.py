@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
+    from nanobot.session.records import Records
     from nanobot.session.runs import Run
-    from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
 
 

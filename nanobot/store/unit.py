@@ -26,7 +26,7 @@ from nanobot.store.held_lanes import HeldLanes
 _NOW = Prepared(sa.select(SERVER_CLOCK))
 
 
-class CallLedger(Protocol):
+class CallLedger:
     """Keeps account of model calls, in the transactions of the verbs, under the session's lock.
 
     The methods here, as those of the ports below, do what happens where no plugin has one."""
@@ -66,11 +66,7 @@ class CallLedger(Protocol):
         return ending
 
 
-class NoLedger(CallLedger):
-    """Counts and limits nothing."""
-
-
-class NotificationLimiter(Protocol):
+class NotificationLimiter:
     """Holds back unrequested messages beyond their limits, in the transactions that queue them."""
 
     def posted(self, unit: Unit, message: OutboundMessage) -> None:
@@ -84,12 +80,9 @@ class NotificationLimiter(Protocol):
         return [], None
 
 
-class NoLimiter(NotificationLimiter):
-    """Holds nothing back, and releases nothing."""
-
-
-class TaskEnds(Protocol):
-    """How background runs are delayed and ended, within transactions of the store."""
+class TaskEnds:
+    """How background runs are delayed and ended, within transactions of the store. Without a plugin
+    they wait: nothing could report how they end."""
 
     def waits(self, unit: Unit, run: Run) -> float:
         """Seconds until a run may begin, or go on."""
@@ -102,10 +95,6 @@ class TaskEnds(Protocol):
     def report(self, unit: Unit, run: Run, ending: Ending) -> None:
         """Tell the parent that the run ends like this."""
         return
-
-
-class NoTaskEnds(TaskEnds):
-    """Background runs wait: nothing could report how they end."""
 
 
 class HumanWaits(Protocol):
@@ -150,11 +139,11 @@ class EraseHook(Protocol):
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The participants in the transactions of the verbs."""
 
-    ledger: CallLedger = NoLedger()
-    tasks: TaskEnds = NoTaskEnds()
+    ledger: CallLedger = CallLedger()
+    tasks: TaskEnds = TaskEnds()
     waits: HumanWaits | None = None
     """Without it no person is asked."""
-    notifications: NotificationLimiter = NoLimiter()
+    notifications: NotificationLimiter = NotificationLimiter()
     ends: tuple[EndHook, ...] = ()
     """They take part when a run ends."""
     arrives: tuple[ArrivalHook, ...] = ()

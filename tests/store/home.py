@@ -32,7 +32,7 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.held_lanes import HeldLanes
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs

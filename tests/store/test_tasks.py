@@ -15,7 +15,7 @@ from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY

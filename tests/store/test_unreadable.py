@@ -39,7 +39,7 @@ from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.session.journal import Journal
-from nanobot.session.views import Records
+from nanobot.session.records import Records
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home
 

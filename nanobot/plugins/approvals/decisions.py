@@ -26,8 +26,8 @@ from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry,
 from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import OutboundRow
+from nanobot.session.records import Records
 from nanobot.session.said import Order, Said
-from nanobot.session.views import Records
 from nanobot.text import pattern
 
 _LOOKED_AT = 20

@@ -13,7 +13,7 @@ from nanobot.plugins.common.approvals import ApprovalRecords, OpenQuestions
 from nanobot.ports import Clock
 from nanobot.session.decisions import Decisions
 from nanobot.session.journal import Journal
-from nanobot.session.views import Records
+from nanobot.session.records import Records
 from nanobot.store.opening import Store
 from nanobot.store.unit import HumanWaits
 

@@ -56,8 +56,8 @@ from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
+from nanobot.session.records import Records
 from nanobot.session.run_types import RunTypes
-from nanobot.session.views import Records
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks

@@ -16,13 +16,13 @@ from nanobot.plugins.kit.message_numbers import MessageNumbers
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
 from nanobot.session.entries import Entry
-from nanobot.session.views import Records
+from nanobot.session.records import Records
 from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import StoreContext
 
 T = TypeVar("T")

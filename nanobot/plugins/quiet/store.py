@@ -27,7 +27,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext, Unit
+from nanobot.store.unit import NotificationLimiter, StoreContext, Unit
 from nanobot.system import Zone
 
 _i = schema.inbound
@@ -95,7 +95,7 @@ _OF_PERSON = Prepared(
 )
 
 
-class SqlNotificationLimiter:
+class SqlNotificationLimiter(NotificationLimiter):
     """See store.unit.NotificationLimiter."""
 
     def __init__(self, quiet_hours: QuietHours) -> None:

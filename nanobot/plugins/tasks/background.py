@@ -12,7 +12,7 @@ from nanobot.plugins.tasks.deadlines import DeadlineMonitor
 from nanobot.plugins.tasks.registry import RunTypeRegistry
 from nanobot.plugins.tasks.starting import StoredTaskStarter
 from nanobot.ports import Clock
-from nanobot.session.views import Records
+from nanobot.session.records import Records
 from nanobot.tools.registry import ToolRegistry
 
 

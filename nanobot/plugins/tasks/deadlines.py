@@ -13,9 +13,9 @@ from nanobot.plugins.common.runs.background_runs import TaskRecords
 from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.ports import Clock
 from nanobot.session import keys
+from nanobot.session.records import Records
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.views import Records
 
 
 class DeadlineMonitor:

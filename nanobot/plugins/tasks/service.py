@@ -23,8 +23,8 @@ from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
+from nanobot.session.records import Records
 from nanobot.session.run_types import RunTypes
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.tools.base import AnyTool

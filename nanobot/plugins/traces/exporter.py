@@ -36,7 +36,7 @@ class Takes(Protocol):
 
 
 class Keeps(Protocol):
-    """Stores a row by its name; see store.repositories.trigger_state."""
+    """Stores a row by its name; see store.trigger_state."""
 
     async def kept(self, name: str) -> bytes | None:
         """The stored text; None if there is none. Raises StoreError."""

@@ -19,7 +19,7 @@ from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations
 from nanobot.plugins.top.store import Loads
 from nanobot.store.opening import contexts
-from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.records import SqlRecords
 from nanobot.store.servers import open_store
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway

@@ -39,6 +39,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
+from nanobot.store.unit import CallLedger
 
 _c = usage_tables.model_call_costs
 
@@ -56,7 +57,7 @@ _OF_ROOT = Prepared(
 _MOST_NOTED = 10_000
 
 
-class SqlCallLedger:
+class SqlCallLedger(CallLedger):
     """See store.unit.CallLedger. `budgets`: the limits."""
 
     def __init__(self, budgets: Budgets, clock: Clock) -> None:

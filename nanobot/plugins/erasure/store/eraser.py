@@ -28,8 +28,8 @@ from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.plugins.erasure.store.writing_back import write_back
 from nanobot.store.database.database import Database
+from nanobot.store.hooks import ContainedHooks
 from nanobot.store.journal import log
-from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side

@@ -31,8 +31,8 @@ from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.held_lanes import Hold
+from nanobot.store.hooks import ContainedHooks
 from nanobot.store.journal import lanes, log
-from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import Unit, store_now
 
 _a = schema.approvals

@@ -15,8 +15,8 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.repositories.records import below
-from nanobot.store.unit import Unit
+from nanobot.store.records import below
+from nanobot.store.unit import TaskEnds, Unit
 from nanobot.text import title_of
 
 _t = task_tables.tasks
@@ -30,7 +30,7 @@ _VERBS = {
 }
 
 
-class SqlTaskEnds:
+class SqlTaskEnds(TaskEnds):
     """See nanobot.store.unit.TaskEnds."""
 
     def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
