@@ -250,16 +250,18 @@ class Gateway:
 async def _say_what_waits(parts: Parts) -> None:
     """Log how many runs wait because no plugin does them, or none takes a person's decision."""
     offers, engine = parts.plugged.offers, parts.engine
-    ready = [] if offers.has(RunTypes) else await engine.journal.ready()
-    if waiting := sum(TASKS.is_of(lane.session_key) for lane in ready):
+    worked = offers.has(RunTypes)
+    decided = offers.has(Decisions) or parts.store.writer.waits is None
+    ready = [] if worked and decided else await engine.journal.ready()
+    waiting = sum(TASKS.is_of(lane.session_key) for lane in ready)
+    if waiting and not worked:
         logger.warning(
             "{} background run(s) wait for the plugin tasks, which is not on: "
             "`nanobot plugins on tasks` switches it on",
             waiting,
         )
-    nobody = offers.has(Decisions) or parts.store.writer.waits is None
-    asked = 0 if nobody else await engine.records.asked()
-    if asked:
+    asked = sum(lane.parked for lane in ready)
+    if asked and not decided:
         logger.warning(
             "{} run(s) wait for a person, and the plugin approvals, which takes decisions, is not "
             "on: `nanobot plugins on approvals` switches it on",

@@ -11,9 +11,6 @@ from nanobot.session.runs import Ending, Run
 class Records(Protocol):
     """The second port of a store, next to journal.Journal. Reading changes nothing."""
 
-    async def asked(self) -> int:
-        """How many runs wait for a person."""
-
     async def chats(self, channel: str) -> list[Address]:
         """The addresses where a channel's runs were requested, latest first; at most a thousand."""
 

@@ -24,13 +24,15 @@ def kind_for(origin: Origin) -> RunKind:
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A lane that is ready in `held` seconds. `owner`: it belongs to an owner."""
+    """A lane that is ready in `held` seconds. `owner`: it belongs to an owner. `parked`: its run
+    waits for a person."""
 
     session_key: str
     kind: RunKind
     attempts: int = 0
     held: float = 0.0
     owner: bool = False
+    parked: bool = False
 
 
 class Lane(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import runs
@@ -21,12 +20,6 @@ MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 _LATELY = 10_000
 """The number of messages searched for a receipt that has no index."""
-
-
-def asked(connection: Connection) -> int:
-    """How many runs wait for a person."""
-    waiting = sa.and_(schema.RUN_LIVE, _r.c.state == RunState.AWAITING_HUMAN)
-    return connection.scalar(sa.select(sa.func.count()).select_from(_r).where(waiting)) or 0
 
 
 def chats(connection: Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
@@ -76,8 +69,6 @@ class SqlRecords(SqlStore):
     children = verb(below)
     cancel = verb(runs.cancel, "cancel")
     arrived = verb(arrived)
-
-    asked = verb(asked)
 
     _some_chats = verb(chats)
 

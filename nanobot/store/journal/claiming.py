@@ -55,10 +55,10 @@ def ready(unit: Unit) -> list[Ready]:
         if _in_use(unit, row, now):
             lanes_by_key[row.session_key] = None
             continue
-        waits = row.state == RunState.AWAITING_HUMAN or row.kind == RunKind.TASK
-        held_yet = _waits(unit, row.session_key) if waits else 0.0
+        parked, owner = row.state == RunState.AWAITING_HUMAN, row.role == Role.OWNER
+        held_yet = _waits(unit, row.session_key) if parked or row.kind == RunKind.TASK else 0.0
         lanes_by_key[row.session_key] = Ready(
-            row.session_key, RunKind(row.kind), row.attempts, held_yet, row.role == Role.OWNER
+            row.session_key, RunKind(row.kind), row.attempts, held_yet, owner, parked
         )
     for row in _WAITING.execute(unit):
         key = row.session_key

@@ -303,14 +303,21 @@ def label_of_answer(answer: OutboundMessage) -> Label:
 
 
 def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:
-    query = sa.select(_i.c.id, _i.c.body).where(
+    rows = _open_of(connection, channel, _i.c.state == "performing")
+    return [BegunCommand(row.id, _decoder.decode(row.body)) for row in rows]
+
+
+def _open_of(
+    connection: Connection, channel: str, *which: sa.ColumnElement[bool]
+) -> Sequence[sa.Row[Any]]:
+    """The open messages of a channel for which this holds, oldest first."""
+    query = sa.select(_i.c.id, _i.c.at, _i.c.role, _i.c.body).where(
         schema.INBOUND_OPEN,
-        _i.c.state == "performing",
+        *which,
         # Concatenated with nothing, or SQLite would read all messages that ever came from there.
         _i.c.channel.concat("") == channel,
     )
-    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
-    return [BegunCommand(row.id, _decoder.decode(row.body)) for row in rows]
+    return connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
 
 
 def performed(unit: Unit, inbound_id: int) -> str | None:
@@ -321,14 +328,7 @@ def performed(unit: Unit, inbound_id: int) -> str | None:
 
 
 def unfetched(connection: Connection, channel: str) -> list[Unfetched]:
-    query = sa.select(_i.c.id, _i.c.at, _i.c.role, _i.c.body).where(
-        schema.INBOUND_OPEN,
-        _i.c.state == "pending",
-        _i.c.awaiting_files,
-        # Concatenated with nothing, or SQLite would read all messages that ever came from there.
-        _i.c.channel.concat("") == channel,
-    )
-    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
+    rows = _open_of(connection, channel, _i.c.state == "pending", _i.c.awaiting_files)
     return [Unfetched(r.id, r.at, _decoder.decode(r.body), Role(r.role)) for r in rows]
 
 
