@@ -73,7 +73,7 @@ def public() -> dict[str, str]:
         "table of the store": [*metadata().tables],
         "HTTP type": [*described["components"]["schemas"]],
         "kind of entry": [name for name in vars(entries) if name.endswith("Entry")],
-        "name in nanobot": vars(nanobot)["__all__"],
+        "name in nanobot": nanobot.__all__,
     }
     return {
         word: f"{place} {name}"

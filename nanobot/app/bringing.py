@@ -24,7 +24,6 @@ from nanobot.ports import Channel
 from nanobot.seam.given import able, functions, listed, of_kind, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.seam.offers import Triggers
 from nanobot.seam.plugin import revision
 from nanobot.store.database.database import Database
 from nanobot.store.hooks import ContainedHooks
@@ -149,15 +148,10 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     return every
 
 
-def gather_triggers(plugged: Plugged) -> None:
-    """Gather all triggers. Where nothing runs them, each plugin that has some is named. Raises
-    ConfigError for settings that one rejects."""
-    triggers: Triggers | None = plugged.offers.find(Triggers)
-    if triggers is not None:
-        triggers.gather()
-        return
+def name_idle_triggers(plugged: Plugged) -> None:
+    """Name each plugin that has triggers, where nothing runs them."""
     for found in plugged.on.values():
-        if found.plugin.triggers is not None:
+        if found.plugin.triggers is not None and "jobs" not in plugged.on:
             with plugged.failing(found, "triggers"):
                 raise PluginBroken(
                     "its triggers need the plugin jobs, which is not on here: "

@@ -120,7 +120,7 @@ class Parts:
         self._register_tools()
         agent = self._agent()
         self.worker = agent.worker
-        bringing.gather_triggers(plugged)
+        bringing.name_idle_triggers(plugged)
         offers.add_by_type(agent.worker)
         bringing.offer_objects(plugged, "worker_objects")
         self.engine = self._engine()

@@ -47,17 +47,6 @@ class Contributions(Protocol):
         """Catch a failure while inside, and name the plugin."""
 
 
-class Triggers(Protocol):
-    """All triggers of a gateway. The plugin `jobs` offers them, and runs them."""
-
-    def gather(self) -> None:
-        """Ask plugins and packages for theirs, once everything that they may request is offered.
-        Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
-
-    def seen(self) -> Mapping[str, str]:
-        """The latest readings of those that watch something, by name."""
-
-
 class Offers:
     """The available objects, by type."""
 

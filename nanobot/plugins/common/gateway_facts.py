@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nanobot import __version__
+from nanobot.plugins.common.jobs.triggers import Triggers
 from nanobot.seam.http import Http
-from nanobot.seam.offers import Triggers
 from nanobot.text import Sentence
 from nanobot.troubles import TROUBLES
 

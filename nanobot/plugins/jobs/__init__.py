@@ -19,6 +19,7 @@ PLUGIN = Plugin(
         "nanobot.plugins.common.store.trigger_tables",
     ),
     objects="nanobot.plugins.jobs.service:objects",
+    worker_objects="nanobot.plugins.jobs.service:worker_objects",
     store_hooks="nanobot.plugins.jobs.service:store_hooks",
     one_process="nanobot.plugins.jobs.service:one_process",
     provides={

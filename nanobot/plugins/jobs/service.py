@@ -42,6 +42,13 @@ def objects(
     }
 
 
+def worker_objects(triggers: GatheredTriggers | None = None) -> None:
+    """Gather the triggers, if this plugin is on: everything that they may ask for is offered now.
+    Raises ConfigError for settings that one rejects."""
+    if triggers is not None:
+        triggers.gather()
+
+
 @asynccontextmanager
 async def one_process(
     service: CronService, triggers: GatheredTriggers, works: Works

@@ -24,7 +24,7 @@ from nanobot.system import Zone
 
 
 class GatheredTriggers:
-    """See nanobot.seam.offers.Triggers."""
+    """See nanobot.plugins.common.jobs.triggers.Triggers."""
 
     def __init__(
         self,

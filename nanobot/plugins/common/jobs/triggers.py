@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from nanobot.seam.offers import Triggers as Triggers
-
 Taken: TypeAlias = Literal["taken", "known", "full"]
 """The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
 
@@ -44,3 +42,14 @@ class Watching(Protocol):
 
     def seen(self) -> Mapping[str, str]:
         """Its latest reading of each in a few words, by name."""
+
+
+class Triggers(Protocol):
+    """All triggers of a gateway. The plugin `jobs` offers them, and runs them."""
+
+    def gather(self) -> None:
+        """Ask plugins and packages for theirs, once everything that they may request is offered.
+        Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
+
+    def seen(self) -> Mapping[str, str]:
+        """The latest readings of those that watch something, by name."""
