@@ -25,7 +25,7 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.model_facts import LISTED_MODELS, SIMILAR_MODELS, profile_for
+from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -35,14 +35,13 @@ from nanobot.providers.openai_errors import (
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, failure_of_line
 from nanobot.providers.openai_request import Quirks, learned
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
 from nanobot.seam.installed import provided
 
 _MAX_ERROR_BODY = 65_536
-_LISTING_SECONDS = 5.0
 
 
 class AnswerParser(Protocol):
@@ -101,7 +100,7 @@ class HttpProvider(LLMProvider):
         self._clock = clock
         self._profiles = profiles
         self._policy = policy or CallPolicy()
-        self._line = self._client("text/event-stream")
+        self._line = self.client("text/event-stream")
         self._ends = AnswerEnds()
         self._quirks: dict[str, Quirks] = {}
         self._first_quirks = Quirks()
@@ -162,18 +161,11 @@ class HttpProvider(LLMProvider):
 
         return with_retries(attempt, self._policy, self._clock, learn)
 
-    async def models(self) -> list[str] | None:
-        """The names in the endpoint's list; None if there is no list within five seconds."""
-        listed_at = provided(LISTED_MODELS)
-        if listed_at is None:
-            return None
-        endpoint = self._client("application/json")
-        return await listed_at(endpoint, self.listing, _LISTING_SECONDS) or None
-
     async def close(self) -> None:
         await self._line.close()
 
-    def _client(self, accept: str) -> EndpointClient:
+    def client(self, accept: str) -> EndpointClient:
+        """A client of the endpoint, for answers of that type."""
         headers = {
             "content-type": "application/json",
             "accept": accept,
@@ -197,9 +189,7 @@ class HttpProvider(LLMProvider):
                     yield delta
         except (aiohttp.ClientError, OSError) as problem:
             if not parser.complete:
-                lost = failure_of_connection(
-                    speaker, words(problem), again=may_pass(problem), refused=is_refused(problem)
-                )
+                lost = failure_of_line(speaker, problem)
                 raise AttemptFailed(lost, paid=parser.begun) from problem
         except StreamError as problem:
             failure = failure_in_stream(speaker, problem.body)
@@ -226,7 +216,7 @@ class HttpProvider(LLMProvider):
                 failure = await self._status_failure(speaker, response)
                 similar = provided(SIMILAR_MODELS)
                 if failure.status == 404 and similar is not None:
-                    failure = similar(failure, request.model, await self.models() or ())
+                    failure = await similar(failure, request.model, self)
                 raise AttemptFailed(failure)
             while True:
                 patience = min(policy.patience(parser), ends - self._clock.monotonic())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -74,10 +73,5 @@ MODEL_PRICES: Interface[Callable[[Mapping[str, ProviderSettings]], ModelFacts]] 
 )
 """The prices of the configuration, while the plugin is off."""
 
-SIMILAR_MODELS: Interface[Callable[..., ProviderFailure]] = Interface("similar_models")
+SIMILAR_MODELS: Interface[Callable[..., Awaitable[ProviderFailure]]] = Interface("similar_models")
 """Adds similar names to a failure; see `nanobot.plugins.models.similar.with_similar`."""
-
-LISTED_MODELS: Interface[Callable[[Any, str, float], Awaitable[list[str] | None]]] = Interface(
-    "listed_models"
-)
-"""The models that an endpoint lists; see `nanobot.plugins.common.models.model_lists.listed_at`."""

@@ -7,6 +7,7 @@ import io
 import aiohttp
 
 from nanobot.log_context import sent
+from nanobot.providers.openai_errors import ProviderFailure, Speaker, failure_of_connection
 from nanobot.system import proxy_for, trusted_authorities
 
 _CONNECTIONS = 256
@@ -67,8 +68,16 @@ class EndpointClient:
             await session.close()
 
 
-def words(problem: Exception) -> str:
-    """Why there is no answer, for a person who can fix it."""
+def failure_of_line(speaker: Speaker, problem: Exception) -> ProviderFailure:
+    """No answer, with the reason for a person who can fix it. A retry cannot help with a
+    certificate error or a wrong address."""
+    refused = _is_refused(problem)
+    untrusted = isinstance(problem, aiohttp.ClientConnectorCertificateError)
+    again = not untrusted and not _speaks_no_tls(problem)
+    return failure_of_connection(speaker, _words(problem), again=again, refused=refused)
+
+
+def _words(problem: Exception) -> str:
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         reason = getattr(problem.certificate_error, "verify_message", "") or "unknown authority"
         return (
@@ -79,22 +88,16 @@ def words(problem: Exception) -> str:
         return "it does not speak TLS there; write http:// instead of https://"
     if isinstance(problem, TimeoutError):
         return "no answer in time"
-    if is_refused(problem):
+    if _is_refused(problem):
         return "nothing listens there (connection refused)"
     return str(problem) or "the connection broke"
 
 
-def is_refused(problem: Exception) -> bool:
+def _is_refused(problem: Exception) -> bool:
     """Whether the machine is up but no program accepts connections there."""
     if not isinstance(problem, aiohttp.ClientConnectorError):
         return False
     return isinstance(problem.os_error, ConnectionRefusedError)
-
-
-def may_pass(problem: Exception) -> bool:
-    """Whether a retry can help; it cannot for a certificate error or a wrong address."""
-    untrusted = isinstance(problem, aiohttp.ClientConnectorCertificateError)
-    return not untrusted and not _speaks_no_tls(problem)
 
 
 def _speaks_no_tls(problem: Exception) -> bool:

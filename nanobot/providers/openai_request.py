@@ -12,7 +12,8 @@ import itertools
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -24,11 +25,13 @@ from nanobot.providers.base import (
     ImagePart,
     ModelProfile,
     ModelRequest,
+    NativeAnswer,
     Part,
     TextPart,
     ToolCall,
     ToolSpec,
 )
+from nanobot.seam.installed import Interface, provided
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
@@ -55,9 +58,6 @@ _WANTS_THOUGHTS = re.compile(
     re.IGNORECASE,
 )
 _CONVERSATIONS = 16
-_KEPT_TURNS = 2
-_LONE_QUESTION = 2
-"""The system prompt and one message: a summary, for example, which is requested only once."""
 
 
 class _FunctionOut(msgspec.Struct):
@@ -65,34 +65,24 @@ class _FunctionOut(msgspec.Struct):
     arguments: str
 
 
-class _CallOut(msgspec.Struct):
+class CallOut(msgspec.Struct):
+    """A call, as it is sent."""
+
     id: str
     function: _FunctionOut
     type: Literal["function"] = "function"
     extra_content: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-class _MessageOut(msgspec.Struct, omit_defaults=True):
+class MessageOut(msgspec.Struct, omit_defaults=True):
+    """A message, as it is sent."""
+
     role: str
     content: str | list[dict[str, Any]] | None
-    tool_calls: list[_CallOut] | msgspec.UnsetType = msgspec.UNSET
+    tool_calls: list[CallOut] | msgspec.UnsetType = msgspec.UNSET
     tool_call_id: str | msgspec.UnsetType = msgspec.UNSET
     reasoning_content: str | msgspec.UnsetType = msgspec.UNSET
     reasoning_details: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
-
-
-class Thoughts(msgspec.Struct, frozen=True):
-    """The native form of an answer with calls: the thoughts behind them. `reasoning_details` is
-    OpenRouter's form, `extra_content` Google's, for each call; both contain signatures without
-    which their models refuse the calls.
-    """
-
-    reasoning_content: str = ""
-    reasoning_details: list[dict[str, Any]] = []
-    extra_content: list[dict[str, Any]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self.reasoning_content or self.reasoning_details or any(self.extra_content))
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -120,12 +110,37 @@ class Quirks(msgspec.Struct, frozen=True):
         return self.own_ids, self.thoughts
 
 
+class Additions:
+    """What vendors add to this format; here nothing. Thoughts go with calls of tools, which plugins
+    bring; so the plugin `models` knows them, on or off."""
+
+    def native(
+        self, label: str, reasoning: str, details: Sequence[Any], extras: Sequence[dict[str, Any]]
+    ) -> NativeAnswer | None:
+        """The thoughts behind an answer's calls. `extras`: the `extra_content` of each."""
+
+    def add_thoughts(self, out: MessageOut, message: ChatMessage, quirks: Quirks) -> None:
+        """Add the thoughts of an answer to it."""
+
+    def mark(self, messages: Sequence[MessageOut], *, whole: bool) -> None:
+        """Mark what Anthropic's cache should keep. `whole`: the request has tools."""
+
+
+ADDITIONS: Interface[Callable[[], Additions]] = Interface("additions")
+
+
+@cache
+def additions() -> Additions:
+    """The known ones."""
+    return (provided(ADDITIONS) or Additions)()
+
+
 class _Begun(NamedTuple):
     """The beginning of a request."""
 
     messages: tuple[ChatMessage, ...]
     writing: tuple[bool, bool]
-    written: tuple[_MessageOut, ...]
+    written: tuple[MessageOut, ...]
 
     def opens(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> bool:
         """Whether a request begins like this. Most of its messages are the same objects, or at
@@ -143,7 +158,7 @@ class Written:
         self._begun: OrderedDict[int, _Begun] = forgettable(OrderedDict())
         self._tools: tuple[Sequence[ToolSpec], msgspec.Raw] = ((), msgspec.Raw(b"[]"))
 
-    def messages(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> list[_MessageOut]:
+    def messages(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> list[MessageOut]:
         """The messages in that format. They are kept up to the first with pictures: these are
         megabytes, and those of results are numbered and follow later.
         """
@@ -175,11 +190,11 @@ def encode_request(request: ModelRequest, quirks: Quirks, written: Written | Non
     requests contained.
     """
     kept = quirks.anthropic_cache and "claude" in request.model.lower()
-    # _keep changes messages, so they are not those of other requests.
+    # Marked messages are not those of other requests.
     usual = Written() if kept or written is None else written
     messages = usual.messages(request.messages, quirks)
     if kept:
-        _keep(messages, whole=bool(request.tools))
+        additions().mark(messages, whole=bool(request.tools))
     body: dict[str, Any] = {
         "model": request.model,
         "stream": True,
@@ -198,21 +213,6 @@ def encode_request(request: ModelRequest, quirks: Quirks, written: Written | Non
         except UnicodeEncodeError:
             body["tools"] = _tools(request.tools)
     return encoded(body)
-
-
-def _keep(messages: Sequence[_MessageOut], *, whole: bool) -> None:
-    """Mark the parts for Anthropic's cache: the system prompt (with the tools before it) and,
-    unless the request is made only once, the last two turns that are not the model's.
-    """
-    others = [m for m in messages if m.role in ("user", "tool")]
-    turns = others[-_KEPT_TURNS:] if whole or len(messages) > _LONE_QUESTION else []
-    for message in [*(m for m in messages[:1] if m.role == "system"), *turns]:
-        parts = message.content or []
-        parts = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
-        texts = [part for part in parts if part["type"] == "text" and part["text"].strip()]
-        if texts:
-            texts[-1]["cache_control"] = {"type": "ephemeral"}
-            message.content = parts
 
 
 def encoded(body: dict[str, Any]) -> bytes:
@@ -269,11 +269,11 @@ def _is_plain(message: ChatMessage) -> bool:
     return isinstance(message.content, str)
 
 
-def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:
+def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[MessageOut]:
     """In this format only users may show images: images in tool results follow the results, in a
     user's message that numbers them.
     """
-    encoded: list[_MessageOut] = []
+    encoded: list[MessageOut] = []
     shown: list[ImagePart] = []
     for message in messages:
         if message.role == "tool":
@@ -282,11 +282,11 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
             shown += images
             continue
         if shown:
-            encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
+            encoded.append(MessageOut("user", [_part(part) for part in of_results(shown)]))
             shown = []
         encoded.append(_message(message, quirks))
     if shown:
-        encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
+        encoded.append(MessageOut("user", [_part(part) for part in of_results(shown)]))
     return encoded
 
 
@@ -311,40 +311,23 @@ def of_results(images: Sequence[ImagePart]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
+def _message(message: ChatMessage, quirks: Quirks) -> MessageOut:
     content: str | list[dict[str, Any]] = (
         message.content
         if isinstance(message.content, str)
         else _content(message.role, message.content)
     )
     if message.role == "tool":
-        return _MessageOut("tool", content, tool_call_id=_id(message.tool_call_id, quirks))
+        return MessageOut("tool", content, tool_call_id=usable_id(message.tool_call_id, quirks))
     if message.role != "assistant":
-        return _MessageOut(message.role, content)
-    thoughts = _thoughts(message)
+        return MessageOut(message.role, content)
     calls = [_call(call, quirks) for call in message.tool_calls]
-    for call, extra in zip(calls, thoughts.extra_content, strict=False):
-        call.extra_content = extra or msgspec.UNSET
-    details = [
-        detail | ({"id": _id(detail["id"], quirks)} if isinstance(detail.get("id"), str) else {})
-        for detail in thoughts.reasoning_details
-    ]
-    return _MessageOut(
-        message.role,
-        (content or None) if calls else content,
-        tool_calls=calls or msgspec.UNSET,
-        reasoning_content=thoughts.reasoning_content if quirks.thoughts else msgspec.UNSET,
-        reasoning_details=details or msgspec.UNSET,
+    out = MessageOut(
+        message.role, (content or None) if calls else content, tool_calls=calls or msgspec.UNSET
     )
-
-
-def _thoughts(message: ChatMessage) -> Thoughts:
-    if message.native is None:
-        return Thoughts()
-    try:
-        return msgspec.json.decode(message.native.content, type=Thoughts)
-    except msgspec.DecodeError:
-        return Thoughts()
+    if message.native is not None or quirks.thoughts:
+        additions().add_thoughts(out, message, quirks)
+    return out
 
 
 def _content(role: str, content: tuple[Part, ...]) -> str | list[dict[str, Any]]:
@@ -360,12 +343,13 @@ def _part(part: TextPart | ImagePart) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{part.data}"}}
 
 
-def _call(call: ToolCall, quirks: Quirks) -> _CallOut:
+def _call(call: ToolCall, quirks: Quirks) -> CallOut:
     function = _FunctionOut(usable_name(call.name), valid_arguments(call.arguments))
-    return _CallOut(_id(call.id, quirks), function)
+    return CallOut(usable_id(call.id, quirks), function)
 
 
-def _id(call_id: str | None, quirks: Quirks) -> str:
+def usable_id(call_id: str | None, quirks: Quirks) -> str:
+    """The id of a call in a form that the endpoint accepts."""
     if not call_id:
         return "call_0"
     if quirks.own_ids or _ID.fullmatch(call_id):

@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
-
 from nanobot.errors import ModelProtocolError
 from nanobot.providers.base import (
     Completion,
     FinishReason,
-    NativeAnswer,
     ReasoningDelta,
     TextDelta,
     ToolCall,
@@ -36,7 +33,7 @@ from nanobot.providers.openai_chunk import (
     error_in,
     read_chunk,
 )
-from nanobot.providers.openai_request import Thoughts
+from nanobot.providers.openai_request import additions
 from nanobot.text import clean
 
 _FINISH: dict[str, FinishReason] = {
@@ -92,7 +89,8 @@ class AnswerReader:
     def __init__(self, label: str = "", *, thoughts: bool = False) -> None:
         self._label = label
         self._thoughts = thoughts
-        self._details: list[dict[str, Any]] = []
+        self._details: list[Any] = []
+        self._signed = False
         self.done = False
         self.begun = False
         self._plain: bool | None = None
@@ -154,25 +152,19 @@ class AnswerReader:
             finish = "tool_calls"
         elif finish == "tool_calls" and not calls:
             finish = "stop"
+        native = None
+        if calls and self._label and (self._thoughts or self._details or self._signed):
+            wanted = reasoning if self._thoughts else ""
+            extras = [slot.extra for slot in self._slots if slot.is_call]
+            native = additions().native(self._label, wanted, self._details, extras)
         return Completion(
             text=text,
             reasoning=reasoning,
             tool_calls=calls,
             finish_reason=finish,
             usage=self._usage,
-            native=self._native(reasoning) if calls else None,
+            native=native,
         )
-
-    def _native(self, reasoning: str) -> NativeAnswer | None:
-        """The thoughts behind the calls, in the endpoint's own form; None if there are none."""
-        thoughts = Thoughts(
-            clean(reasoning) if self._thoughts else "",
-            self._details,
-            [slot.extra for slot in self._slots if slot.is_call],
-        )
-        if not self._label or not thoughts:
-            return None
-        return NativeAnswer(self._label, json.dumps(msgspec.to_builtins(thoughts)))
 
     def _line(self, line: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
         if line.startswith(b"data:"):
@@ -227,29 +219,13 @@ class AnswerReader:
                 deltas.append(TextDelta(text))
             self._calls_in(message)
             if isinstance(message.reasoning_details, list):
-                for piece in message.reasoning_details:
-                    self._detail(piece)
+                self._details += message.reasoning_details
             self.begun = self.begun or bool(thought or text or self._slots)
         if choice.finish_reason:
             if _BROKEN & set(choice.finish_reason.lower().split(": ")):
                 why = f"the model stopped with an error ({choice.finish_reason})"
                 raise StreamError({"message": why})
             self._finish = choice.finish_reason
-
-    def _detail(self, piece: Any) -> None:
-        """OpenRouter's form of a thought, in pieces: texts grow, signatures come at their end."""
-        if not isinstance(piece, dict):
-            return
-        last = self._details[-1] if self._details else {}
-        same = [last.get(key) == piece.get(key) for key in ("type", "index")]
-        if not last or not all(same) or not {"text", "summary"} & piece.keys():
-            self._details.append(dict(piece))
-            return
-        for key, value in piece.items():
-            if key in {"text", "summary"} and isinstance(value, str):
-                value = as_text(last.get(key)) + value  # noqa: PLW2901
-            if value is not None:
-                last[key] = value
 
     def _calls_in(self, message: Message) -> None:
         if message.tool_calls:
@@ -267,6 +243,7 @@ class AnswerReader:
         slot.id = slot.id or call_id
         if isinstance(piece.extra_content, dict):
             slot.extra |= piece.extra_content
+            self._signed = True
         # A name may arrive in fragments, but some servers repeat all of it with each fragment.
         if name != slot.name.whole():
             slot.name.add(name)

@@ -226,6 +226,25 @@ for label in ("openai/gpt", "groq/oss", "own/m", "openai", "embedded", "auto"):
         except ConfigError as error:
             print(label, error)
 """
+SIGNED = """
+import json
+
+from nanobot.providers.base import ChatMessage, ModelRequest, NativeAnswer
+from nanobot.providers.openai_request import Quirks, encode_request
+from nanobot.providers.openai_stream import AnswerReader
+
+reader = AnswerReader("own/m", thoughts=True)
+call = {"id": "c", "function": {"name": "look", "arguments": "{}"}, "extra_content": {"a": 1}}
+message = {"reasoning_details": [{"type": "reasoning.text"}], "tool_calls": [call]}
+reader.feed(json.dumps({"choices": [{"message": message}]}).encode())
+reader.end()
+answer = reader.completion()
+native = NativeAnswer("own/m", json.dumps({"reasoning_details": [{"type": "reasoning.text"}]}))
+said = ChatMessage(role="assistant", tool_calls=answer.tool_calls, native=native)
+sent = ModelRequest(model="claude", messages=(ChatMessage(role="user", content="hi"), said))
+body = json.loads(encode_request(sent, Quirks(thoughts=True, anthropic_cache=True)))
+print(answer.native, [call.name for call in answer.tool_calls], sorted(body["messages"][1]))
+"""
 
 
 async def test_it_reaches_openai_and_addresses_of_the_configuration_and_names_the_plugin_for_others(
@@ -247,6 +266,20 @@ async def test_it_reaches_openai_and_addresses_of_the_configuration_and_names_th
         assert f'agent.model is "{label}", which needs the plugin models' in line
         assert '[providers.PROVIDER] api_base = "https://..."' in line
     assert "needs the plugin auto" in lines[10]
+
+
+async def test_calls_of_tools_come_and_go_without_what_vendors_add(
+    world: World, bare: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SIGNED),
+        cwd=bare,
+        env=environ(world, bare),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        out, _ = await process.communicate()
+    assert out.decode() == "None ['look'] ['content', 'role', 'tool_calls']\n"
 
 
 async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(

@@ -12,6 +12,7 @@ from nanobot.config.loader import load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
 from nanobot.plugins.models.checking import check_label
+from nanobot.plugins.models.listing import listed_by
 from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.clients import Clients
@@ -188,7 +189,7 @@ async def test_clients_over_http_list_the_models_of_their_endpoint(tmp_path: Pat
         known = registry(home(tmp_path / "home", base=server.base_url))
         listed = (await known.pick())[0]
         assert isinstance(listed, ListsModels)
-        assert await listed.models()
+        assert await listed_by(listed)
         for label in ("anthropic/m", "gemini/m"):
             assert isinstance((await known.pick(label))[0], ListsModels)
         await known.close()

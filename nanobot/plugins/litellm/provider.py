@@ -18,7 +18,7 @@ from nanobot.errors import ModelProtocolError
 from nanobot.log_context import sent
 from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import NATIVE, litellm_name
-from nanobot.plugins.common.models.model_lists import listed_at
+from nanobot.plugins.common.models.model_lists import SIMILAR_NAMES, listed_at
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import errors_of_calls, hang_up, load_litellm
 from nanobot.ports import Clock
@@ -32,7 +32,7 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
+from nanobot.providers.model_facts import profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -252,7 +252,7 @@ class LiteLLMProvider(LLMProvider):
         # Needs aiohttp, which litellm has loaded by now, and which other users do not need.
         from nanobot.providers import openai_http  # noqa: PLC0415
 
-        similar = provided(SIMILAR_MODELS)
+        similar = provided(SIMILAR_NAMES)
         if similar is None:
             return failure
         if self.api_base:

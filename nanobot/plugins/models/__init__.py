@@ -12,13 +12,14 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     operations="nanobot.plugins.models.operations:operations",
     provides={
+        "additions": "nanobot.plugins.models.additions:VendorAdditions",
         "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",
         "model_prices": "nanobot.plugins.common.models.prices:PricedModels",
         "named_model": "nanobot.plugins.common.models.named_model:named_model",
         "named_models": "nanobot.plugins.models.named:check_named",
         "similar_models": "nanobot.plugins.models.similar:with_similar",
-        "listed_models": "nanobot.plugins.common.models.model_lists:listed_at",
+        "similar_names": "nanobot.plugins.models.similar:naming_similar",
         "newest_model": "nanobot.plugins.models.listing:newest_model",
     },
 )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.models.model_lists import listed_at
 from nanobot.plugins.common.models.named_model import EMBEDDED_MODEL
 from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import LLMProvider
@@ -21,6 +22,7 @@ from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
 from nanobot.system import SystemClock
 
+_SECONDS = 5.0
 _NUMBER = re.compile(r"\d+(?:[.p]\d+)?")
 _SNAPSHOT = re.compile(r"\d{4}|-(?:preview|exp|experimental|latest)\b|-\d{3}$")
 """A dated or numbered snapshot, or a preview: such names are removed later."""
@@ -40,9 +42,15 @@ async def listed_models(choice: ModelChoice, clients: Clients | None = None) -> 
     except ConfigError:
         return None
     try:
-        return await provider.models() if isinstance(provider, ListsModels) else None
+        return await listed_by(provider) if isinstance(provider, ListsModels) else None
     finally:
         await provider.close()
+
+
+async def listed_by(provider: ListsModels) -> list[str] | None:
+    """The names in its endpoint's list; None if there is no list within five seconds."""
+    endpoint = provider.client("application/json")
+    return await listed_at(endpoint, provider.listing, _SECONDS) or None
 
 
 async def newest_model(choice: ModelChoice) -> str:

@@ -1,13 +1,18 @@
-"""What a provider may be able to do for checks of names."""
+"""What a provider must have for checks of names."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from nanobot.providers.openai_http import EndpointClient
 
 
 @runtime_checkable
 class ListsModels(Protocol):
-    """A provider whose endpoint lists its models."""
+    """A provider whose endpoint lists its models at that path."""
 
-    async def models(self) -> list[str] | None:
-        """The names in the list; None if there is no list within five seconds."""
+    listing: str
+
+    def client(self, accept: str) -> EndpointClient:
+        """A client of the endpoint, for answers of that type."""

@@ -8,12 +8,21 @@ from collections.abc import Sequence
 import msgspec
 
 from nanobot.errors import ModelRefused
+from nanobot.plugins.models.listing import listed_by
+from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.openai_errors import ProviderFailure
 
 _OFFERED = 3
 
 
-def with_similar(
+async def with_similar(
+    failure: ProviderFailure, model: str, provider: ListsModels
+) -> ProviderFailure:
+    """The failure, with the most similar names of the provider's endpoint added to its text."""
+    return naming_similar(failure, model, await listed_by(provider) or ())
+
+
+def naming_similar(
     failure: ProviderFailure, model: str, listed: Sequence[str], *, own: bool = True
 ) -> ProviderFailure:
     """The failure, with the most similar of these names added to its text. `own`: the endpoint

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
+from nanobot.providers.openai_errors import ProviderFailure
+from nanobot.seam.installed import Interface
 
 if TYPE_CHECKING:
     from nanobot.providers.openai_http import EndpointClient
+
+SIMILAR_NAMES: Interface[Callable[..., ProviderFailure]] = Interface("similar_names")
+"""Adds similar names to a failure; see `nanobot.plugins.models.similar.naming_similar`."""
 
 PROBE_SECONDS = 0.3
 _MAX_BYTES = 4_000_000

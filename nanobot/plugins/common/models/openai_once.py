@@ -13,11 +13,10 @@ from nanobot.ports import Clock
 from nanobot.providers.openai_errors import (
     ProviderFailure,
     Speaker,
-    failure_of_connection,
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, failure_of_line
 from nanobot.providers.retrying import CallPolicy, Endpoint
 
 _ATTEMPTS = 3
@@ -72,9 +71,7 @@ async def _attempt(
             finally:
                 response.close()
     except (aiohttp.ClientError, OSError) as problem:
-        return failure_of_connection(
-            speaker, words(problem), again=may_pass(problem), refused=is_refused(problem)
-        )
+        return failure_of_line(speaker, problem)
     if not 200 <= response.status <= 299:
         return failure_of_status(speaker, response.status, response.headers, data, clock.now())
     if len(data) > call.max_bytes:
