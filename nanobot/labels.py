@@ -46,7 +46,7 @@ class Privacy(IntEnum):
     """No one else, as with keys."""
 
 
-_MARKED = pattern(r"(?<![\w&#])#secret(?!\w)")
+_MARKED = pattern(r"#(?<![\w&#]#)secret(?!\w)")  # the "#" first: a search goes from one to the next
 
 FROM_OUTSIDE = frozenset(
     {Speaker.GUEST, Speaker.PROGRAM, Speaker.PASSED_ON, Speaker.TOOL, Speaker.OUTSIDE}

@@ -37,12 +37,15 @@ def _conversations(draw: st.DrawFn) -> list[ModelRequest]:
     """Requests that mostly begin as the one before, and at times do not."""
     requests: list[ModelRequest] = []
     messages: tuple[ChatMessage, ...] = ()
+    earlier: list[tuple[ToolSpec, ...]] = []
     for added in draw(st.lists(st.lists(_messages, max_size=3), min_size=1, max_size=6)):
         kept = draw(st.sampled_from([len(messages), len(messages), 1, 0]))
         messages = (*messages[:kept], *added)
         model = draw(st.sampled_from(["m", "m", 'other"messages":[']))
-        tools = tuple(draw(_tools))
-        requests.append(ModelRequest(model=model, messages=messages, tools=tools))
+        tools = draw(st.sampled_from([earlier[-1], ()])) if earlier else tuple(draw(_tools))
+        earlier.append(tools)
+        warm = draw(st.sampled_from([1, 1, 1.0]))
+        requests.append(ModelRequest(model=model, messages=messages, tools=tools, temperature=warm))
     return requests
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 
 import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from nanobot.config.settings.tools import PolicySettings
 from nanobot.labels import Privacy, is_marked_secret, without_secret_lines
@@ -251,6 +254,37 @@ def test_other_files_are_not(path: str) -> None:
 )
 def test_secrets_are_known_by_their_form(text: str) -> None:
     assert shows_secrets(text)
+
+
+_PLAINLY = re.compile(
+    r"""
+    -----BEGIN\ [A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?-----
+    | \b(?:sk|rk|pk)[-_](?:live[-_]|test[-_]|ant-|proj-|or-v1-)?[A-Za-z0-9_-]{20,}
+    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_[A-Za-z0-9_]{30,} | \bglpat-[A-Za-z0-9_-]{18,}
+    | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{35}
+    | \b\d{8,10}:[A-Za-z0-9_-]{35}\b
+    | \beyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10}
+    | (?<![\w&#])\#secret(?!\w)
+    | ^(?:[\w./-]{1,200}:\d{1,9}:)?[ \t]{0,40}(?:export[ ])?[A-Z][A-Z0-9_]*TOKEN=["']?[^\s"'$]{8,}
+    | "[\w.-]*token"\s*:\s*"[^\s"$]{8,}"
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_BITS = (
+    *("sk-", "rk_", "pk-", "live_", "ant-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-"),
+    *("xapp-1-", "AKIA", "ASIA", "AIza", "eyJ", ".eyJ", "12345678", "1234567890", "-----BEGIN "),
+    *("RSA ", "PRIVATE KEY", " BLOCK", "-----", "#secret", "#", "&", "A_TOKEN", "=", "export "),
+    *("a.py:3:", '"a_token"', '"', ":", "\n", "\t", " ", ".", "$", "_", "-", "٣", "é"),
+)
+_RUNS = st.builds(str.__mul__, st.sampled_from("aA1_-"), st.sampled_from([1, 10, 16, 18, 30, 35]))
+
+
+@given(st.lists(st.sampled_from(_BITS) | _RUNS, max_size=8).map("".join))
+@example("xghp_" + "a" * 30)
+@example("1" + "1234567890:" + "a" * 35)
+def test_a_search_finds_what_the_plain_patterns_find(text: str) -> None:
+    assert shows_secrets(text) is (_PLAINLY.search(text) is not None)
 
 
 @pytest.mark.parametrize(

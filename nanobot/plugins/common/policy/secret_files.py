@@ -30,24 +30,32 @@ _FILE = pattern(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# Each begins with a character or a set of some: a search tries the rest only there. These look at
+# whole results, and at every character a \b first would take fifteen times as long.
+_KEY_BLOCK = pattern(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----")
 _FORMS = pattern(
     r"""
-    -----BEGIN\ [A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?-----
-    | \b(?:sk|rk|pk)[-_](?:live[-_]|test[-_]|ant-|proj-|or-v1-)?[A-Za-z0-9_-]{20,}
-    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_[A-Za-z0-9_]{30,} | \bglpat-[A-Za-z0-9_-]{18,}
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{35}
-    | \b\d{8,10}:[A-Za-z0-9_-]{35}\b                            # of a Telegram bot
-    | \beyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10}
+    [Aegprsx\d](?<=\b\w)(?:
+      k(?<=[srp]k)[-_](?:live[-_]|test[-_]|ant-|proj-|or-v1-)?[A-Za-z0-9_-]{20,}
+    | h(?<=gh)[pousr]_[A-Za-z0-9]{30,}
+    | i(?<=gi)thub_pat_[A-Za-z0-9_]{30,}
+    | l(?<=gl)pat-[A-Za-z0-9_-]{18,}
+    | o(?<=xo)x[abeoprs]-[A-Za-z0-9-]{10,}
+    | a(?<=xa)pp-\d-[A-Za-z0-9-]{10,}
+    | [KS](?<=A[KS])IA[A-Z0-9]{16}\b
+    | I(?<=AI)za[A-Za-z0-9_-]{35}
+    | \d(?<=\d\d)\d{6,8}:[A-Za-z0-9_-]{35}\b                   # of a Telegram bot
+    | y(?<=ey)J[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10}
+    )
     """,
     re.VERBOSE,
 )
-# NAME=value and "name": "value" with values of at least 8 characters without spaces.
+# NAME=value in a line, and "name": "value", with values of at least 8 characters without spaces.
 _ASSIGNED = pattern(
-    r"""(?m)^(?:[\w./-]{1,200}:\d{1,9}:)?[ \t]{0,40}(?:export[ ])?"""  # perhaps in a file's line
+    r"""\n(?:[\w./-]{1,200}:\d{1,9}:)?[ \t]{0,40}(?:export[ ])?"""  # perhaps in a file's line
     r"""([A-Z][A-Z0-9_]{2,60})=["']?[^\s"'$]{8,}"""
-    r"""|"([\w.-]{3,60})"\s*:\s*"[^\s"$]{8,}\""""
 )
+_FIELD = pattern(r'''"([\w.-]{3,60})"\s*:\s*"[^\s"$]{8,}"''')
 _TOKEN = pattern(r"[^\s'\"`;&|<>(){}$=,@]+")
 _MOST_CHARS, _LONGEST_PATH = 200_000, 1_000
 _COMMANDS = ("command", "text")
@@ -76,9 +84,9 @@ def secret_file_in(arguments: Any) -> str:
 def shows_secrets(text: str) -> bool:
     """Whether a text contains a secret by its form, or was marked with #secret."""
     text = text[:_MOST_CHARS]
-    if is_marked_secret(text) or _FORMS.search(text):
+    if is_marked_secret(text) or _KEY_BLOCK.search(text) or _FORMS.search(text):
         return True
-    return any(is_secret(found[1] or found[2]) for found in _ASSIGNED.finditer(text))
+    return any(map(is_secret, [*_ASSIGNED.findall("\n" + text), *_FIELD.findall(text)]))
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
