@@ -42,7 +42,7 @@ from nanobot.session.run_types import TaskResult
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.scopes import scope_of
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.usage import run_cost, run_usage
+from nanobot.session.usage import guess, run_cost, run_usage
 from nanobot.text import Sentence, Spans, clean
 
 
@@ -314,6 +314,13 @@ class ActiveRun:
         if self._noted and isinstance(self._noted[0], ReplyEntry):
             return self._noted[0]
         return self.partial_reply() if self.partial else None
+
+    def broken_off(self) -> Usage | None:
+        """The estimated usage of an answer that has begun and was not recorded."""
+        call = self.bodies[-1] if self.partial else None
+        if not isinstance(call, ModelCallEntry):
+            return None
+        return Usage(call.estimate, guess(self.partial_reply()))
 
     def show_decided(self) -> None:
         """Report calls that a person decided while the run waited: no driver here reported them."""

@@ -61,7 +61,6 @@ from nanobot.session.entries import (
     ReplyEntry,
 )
 from nanobot.session.runs import PromptSnapshot
-from nanobot.session.usage import guess
 from nanobot.text import clean
 from nanobot.tools.toolbox import Toolbox
 
@@ -147,7 +146,7 @@ class ModelCaller:
             raise error
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", active.run.id, label, error)
-        await active.record([FallbackEntry(text=str(error), ms=ms)])
+        await active.record([FallbackEntry(text=str(error), ms=ms, usage=active.broken_off())])
         active.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def prepare(
@@ -298,7 +297,7 @@ class ModelCaller:
         began, first_token_timeout = self._clock.monotonic(), asyncio.timeout(patience)
         try:
             async with first_token_timeout:
-                delta = await _next_piece(active, deltas, call)
+                delta = await _next_piece(active, deltas)
                 active.first_ms = self._since(began)
         except TimeoutError:
             if not first_token_timeout.expired():
@@ -307,7 +306,7 @@ class ModelCaller:
             raise ModelUnreachable(silent) from None
         while not isinstance(delta, Completion):
             _show(active, delta)
-            delta = await _next_piece(active, deltas, call)
+            delta = await _next_piece(active, deltas)
         async for _ in deltas:  # empty, but lets the provider clean up after its last delta
             pass
         return delta
@@ -352,17 +351,14 @@ def _place(name: str, order: tuple[str, ...]) -> int:
 
 
 async def _next_piece(
-    active: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry
+    active: ActiveRun, deltas: AsyncIterator[Delta]
 ) -> TextDelta | ReasoningDelta | Completion:
     """The next piece of an answer. A provider makes another request only when asked for the item
     after its Retrying, so each request is accounted for first."""
     async for delta in deltas:
         if not isinstance(delta, Retrying):
             return delta
-        discarded = (
-            Usage(call.estimate, guess(active.partial_reply())) if active.partial else Usage()
-        )
-        await active.start_retry(discarded)
+        await active.start_retry(active.broken_off() or Usage())
         active.partial = ""
         active.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
     raise ModelProtocolError("the provider's stream ended without an answer")

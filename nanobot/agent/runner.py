@@ -224,7 +224,7 @@ class Runner:
 
     async def _fail(self, active: ActiveRun, error: str, text: Sentence) -> bool:
         active.emit(EventKind.ERROR, error=error, text=text)
-        last = [FailedEntry(text=text)]
+        last = [FailedEntry(text=text, usage=active.broken_off())]
         kind = OutboundKind.NOTICE
         return await active.finish(RunState.FAILED, text, kind, error=error, last=last)
 

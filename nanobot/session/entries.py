@@ -208,10 +208,11 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 class FallbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fallback", omit_defaults=True):
     """A model failed, as `text` explains, and retries did not help. The run uses the next fallback
-    model. `ms`: how long the failed attempt took."""
+    model. `ms`: how long the failed attempt took. `usage`: estimated, if its answer had begun."""
 
     text: Sentence
     ms: int = 0
+    usage: Usage | None = None
 
 
 class OverflowEntry(msgspec.Struct, frozen=True, kw_only=True, tag="overflow"):
@@ -220,10 +221,11 @@ class OverflowEntry(msgspec.Struct, frozen=True, kw_only=True, tag="overflow"):
     text: Sentence
 
 
-class FailedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The run ends without an answer. `text` is shown to the sender."""
+class FailedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="failed", omit_defaults=True):
+    """The run ends without an answer. `text`: for the sender. `usage`: as of FallbackEntry."""
 
     text: Sentence
+    usage: Usage | None = None
 
 
 class UndeliveredEntry(msgspec.Struct, frozen=True, kw_only=True, tag="undelivered"):

@@ -23,7 +23,10 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import RunUsage
 
-_COUNTED = (ReplyEntry, SummaryEntry, TriageEntry, ToolResultEntry)
+_COUNTED = (
+    *(ReplyEntry, SummaryEntry, TriageEntry, ToolResultEntry),
+    *(FallbackEntry, FailedEntry),
+)
 _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 """Entries after a call that produced nothing."""
 
@@ -59,7 +62,7 @@ def run_cost(bodies: Iterable[Body]) -> float | None:
         if isinstance(body, ModelCallEntry):
             price = body.profile.price
         elif isinstance(body, _COUNTED) and body.usage is not None:
-            other = None if isinstance(body, ReplyEntry) else body.profile
+            other = getattr(body, "profile", None)
             price_of_call = price if other is None else other.price
             if price_of_call is None:
                 return None
@@ -85,7 +88,7 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
         elif isinstance(body, CancelEntry):
             usage, estimate = usage.plus(Usage(estimate)), 0
         elif isinstance(body, _DEAD):
-            estimate = 0
+            usage, estimate = _plus(usage, getattr(body, "usage", None)), 0
     return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)
 
 

@@ -129,11 +129,7 @@ class Budgets:
     def configure(self, settings: BudgetSettings) -> None:
         """Replace the daily limits. Raises ConfigError and then changes nothing."""
         zone_name = settings.zone or self._local
-        self._zone = _zone(zone_name, given=bool(settings.zone))
-        self._zone_name = zone_name
-        self._settings = settings
-        self._period = Period("", 0.0, "")
-        self.limits = lru_cache(1_000)(self._limits)
+        zone = _zone(zone_name, given=bool(settings.zone))
         own = {"person": "people", "chat": "chats", "job": "jobs"}
         tables: list[AllowanceSettings] = [settings]
         for level in LEVELS[1:]:
@@ -141,6 +137,10 @@ class Budgets:
             tables += [_usual(settings, level)]
         self.daily = any(_amount(table, measure) for table in tables for measure in _MEASURES)
         self.by_cost = any(_amount(table, "cost") for table in tables)
+        self._zone, self._zone_name, self._settings = zone, zone_name, settings
+        self._period = Period("", 0.0, "")
+        # Last: another thread asks meanwhile, and what it finds is kept.
+        self.limits = lru_cache(1_000)(self._limits)
 
     @property
     def zone(self) -> str:

@@ -22,6 +22,8 @@ _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 ENDING = (ReplyEntry, *_DEAD)
 """Entries that end a call."""
 _SLACK, _OVERHEAD = 4, 4_096
+_BYTES = 3
+"""Of a token, as estimates assume."""
 _ANY = 2**53
 
 
@@ -46,7 +48,7 @@ NOTHING = UsageSum()
 
 def prompt_at_most(price: Price) -> float:
     """The maximum price of a prompt token."""
-    return max(price.prompt, price.cache_write or 0.0)
+    return max(price.prompt, price.cached or 0.0, price.cache_write or 0.0)
 
 
 class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +58,18 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     price: Price | None
+
+    def believed(self, usage: Usage, said: int) -> Usage:
+        """The reported tokens of an answer of about `said` tokens: without a sensible number, the
+        estimate. A server can ignore the limit of an answer, but has then sent what it reports.
+        """
+        longest = max(self.tokens_out, _BYTES * said)
+        tokens = msgspec.structs.replace(self, tokens_out=longest).bounded(usage)
+        if tokens.prompt_tokens <= 0:
+            tokens = msgspec.structs.replace(tokens, prompt_tokens=self.tokens_in)
+        if tokens.completion_tokens <= 0:
+            tokens = msgspec.structs.replace(tokens, completion_tokens=said)
+        return tokens
 
     def bounded(self, usage: Usage) -> Usage:
         """Limit the reported tokens to the most that the call could have used. The estimate may be
@@ -122,7 +136,7 @@ def outcome(
         if isinstance(body, ReplyEntry) and body.call == call:
             return _replied(reserved, body)
         if isinstance(body, _DEAD) and ended != "unclean":
-            return CallOutcome(state="failed", tokens_in=0, tokens_out=0)
+            return _broken_off(None if isinstance(body, OverflowEntry) else body.usage)
     if ended is None:
         return None
     if ended == "unclean":
@@ -135,10 +149,21 @@ def lost(reserved: CallEstimate) -> CallOutcome:
     return CallOutcome(state="lost", tokens_in=reserved.tokens_in, tokens_out=reserved.tokens_out)
 
 
+def _broken_off(usage: Usage | None) -> CallOutcome:
+    """The outcome of a failed request, whose answer had begun if there is a usage."""
+    if usage is None:
+        return CallOutcome(state="failed", tokens_in=0, tokens_out=0)
+    tokens = usage.clamped()
+    return CallOutcome(
+        state="estimated", tokens_in=tokens.prompt_tokens, tokens_out=tokens.completion_tokens
+    )
+
+
 def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
+    said = guess(reply)
     if reply.usage is None:
-        return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=guess(reply))
-    usage = reserved.bounded(reply.usage)
+        return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=said)
+    usage = reserved.believed(reply.usage, said)
     return CallOutcome(
         state="settled",
         tokens_in=usage.prompt_tokens,

@@ -94,7 +94,8 @@ async def test_a_negative_report_of_usage_opens_no_budget(tokens: int) -> None:
         assert "is used up" in answers[-1]
         assert len(provider.requests) == 2
         (row,) = await spending(bot).rows("day", "", {})
-        assert (row.tokens_in, row.tokens_out, row.requests) == (0, 0, 2)
+        assert row.requests == 2
+        assert (row.tokens_in > 1_000, row.tokens_out) == (True, 2)  # its words are estimated
 
 
 @pytest.mark.process

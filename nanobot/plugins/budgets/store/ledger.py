@@ -66,6 +66,9 @@ class SqlCallLedger(CallLedger):
         self._turns = BudgetTurns(clock)
         self._far: dict[str, None] = {}
         self._doubted: set[str] = set()
+        self._beside: dict[str, set[int]] = {}
+        """By run, the calls beside its own that this process makes: several at once, or one before
+        the result of another is recorded."""
 
     def reserve(self, connection: Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """Check the limits and reserve, atomically: see BudgetTurns.
@@ -117,7 +120,12 @@ class SqlCallLedger(CallLedger):
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, 0, call.profile, estimate, apart=apart)
-        return settlement.AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
+        row = int(_RESERVE_ASIDE.scalar(connection, mine))
+        if not apart:
+            self._beside.setdefault(run.id, set()).add(row)
+            if len(self._beside) > _MOST_NOTED:
+                del self._beside[next(iter(self._beside))]
+        return settlement.AuxiliaryReservation(row, mine)
 
     def retry(self, connection: Connection, lane: Lane | None, run: Run, discarded: Usage) -> None:
         """Settle the failed request in a separate row; the reservation remains for the next
@@ -213,7 +221,7 @@ class SqlCallLedger(CallLedger):
 
         limited = bool(limits or own)
         used = used_by_now() if limited else {}  # asked for together with what is left
-        if left is not None and settlement.settle_left(connection, left, run, number, first.run_id):
+        if left is not None and self._settle_left(connection, left, run, number, first.run_id):
             used = used_by_now() if limited else {}
         if limited:
             try:
@@ -224,6 +232,12 @@ class SqlCallLedger(CallLedger):
         if not apart:
             self._note(run, limits, used, estimate.at_most)
         return self._row(run, number, _after(run) if apart else first.run_id, who, estimate)
+
+    def _settle_left(
+        self, connection: Connection, left: PreparedResult, run: Run, number: int, root: str
+    ) -> bool:
+        alive = self._beside.get(run.id, ())
+        return settlement.settle_left(connection, left, alive, run, number, root)
 
     def _row(
         self, run: Run, number: int, root: str, who: Account, estimate: CallEstimate
@@ -275,6 +289,7 @@ class SqlCallLedger(CallLedger):
         done = settlement.settle_all(connection, calls, ending.bodies, ending.error or "")
         far = run.id in self._far
         self._far.pop(run.id, None)
+        self._beside.pop(run.id, None)
         if done is None or ending.error is not None or far or not self.budgets.daily:
             return ending
         lines = self._warnings(connection, done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,10 +52,16 @@ def settle_all(
 
 
 def settle_left(
-    connection: Connection, left: PreparedResult, run: Run, number: int, root: str
+    connection: Connection,
+    left: PreparedResult,
+    alive: Collection[int],
+    run: Run,
+    number: int,
+    root: str,
 ) -> bool:
-    """Settle the open calls that earlier runs, or this one before a crash, left."""
-    rows = left.all()
+    """Settle the open calls that earlier runs, or this one before a crash, left. `alive`: the rows
+    of calls that are under way."""
+    rows = [row for row in left if row.id not in alive]
     for row in rows:
         again = row.run_id == run.id and bool(row.call) is bool(number)
         if again and row.root == root:

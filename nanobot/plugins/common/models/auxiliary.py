@@ -72,9 +72,9 @@ async def ask(
         error, late = ModelUnreachable("There was no answer in the time there was."), True
         usage = stream.so_far()
     except (ModelError, OverBudget) as failed:
-        error, usage = failed, Usage()
+        error, usage = failed, stream.discarded()
     else:
-        usage = stream.usage or stream.so_far()
+        usage = stream.reported()
     return AuxiliaryAnswer(
         text="" if error else stream.text,
         usage=usage,
@@ -100,10 +100,23 @@ class _Stream:
         """Estimated usage of the streamed text."""
         return Usage(self._estimate, len(self.text.encode("utf-8", "replace")) // 3)
 
+    def discarded(self) -> Usage:
+        """Estimated usage of a request that failed: nothing, unless its answer had begun."""
+        return self.so_far() if self.text else Usage()
+
+    def reported(self) -> Usage:
+        """What the provider reports; without a sensible number, the estimate."""
+        told, guessed = self.usage or Usage(), self.so_far()
+        if told.prompt_tokens <= 0:
+            told = msgspec.structs.replace(told, prompt_tokens=guessed.prompt_tokens)
+        if told.completion_tokens <= 0:
+            told = msgspec.structs.replace(told, completion_tokens=guessed.completion_tokens)
+        return told
+
     async def read(self, provider: LLMProvider, request: ModelRequest) -> None:
         async for delta in provider.chat_stream(request):
             if isinstance(delta, Retrying):
-                await self._account.start_retry(self.so_far() if self.text else Usage())
+                await self._account.start_retry(self.discarded())
                 self.text = ""
             elif isinstance(delta, TextDelta):
                 self.text += delta.text
