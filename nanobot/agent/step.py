@@ -12,21 +12,16 @@ from nanobot.session.approvals import digest
 from nanobot.session.entries import (
     CUT_OFF,
     ApprovalEntry,
-    AuxiliaryFailedEntry,
     Body,
     CancelEntry,
     DecisionEntry,
     Entry,
-    FallbackEntry,
     ModelCallEntry,
     ObjectionEntry,
     OverflowEntry,
-    RecallEntry,
     ReplyEntry,
-    SummaryEntry,
     ToolResultEntry,
     ToolStartedEntry,
-    TriageEntry,
     UserEntry,
 )
 from nanobot.text import Sentence
@@ -110,16 +105,14 @@ class Stop(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-_ASIDE = (AuxiliaryFailedEntry, SummaryEntry, RecallEntry, TriageEntry)
 _History: TypeAlias = dict[str, list[str]]
 """The results of each distinct call of a tool so far, by its signature."""
-_TIMED = (ReplyEntry, ToolResultEntry, FallbackEntry, *_ASIDE)
 Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 
 def elapsed_seconds(bodies: Sequence[Body]) -> float:
     """The duration of a run so far: the sum of its recorded steps."""
-    ms = sum([body.ms for body in bodies if isinstance(body, _TIMED)])
+    ms = sum([getattr(body, "ms", 0) for body in bodies])
     return min(max(ms, 0), _MOST_MS) / 1000
 
 
@@ -232,10 +225,8 @@ def _overflowed(bodies: Sequence[Body]) -> bool:
 
 
 def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
-    results, started = (
-        {body.index for body in bodies if isinstance(body, kind) and body.call == reply.call}
-        for kind in (ToolResultEntry, ToolStartedEntry)
-    )
+    results = {b.index for b in bodies if type(b) is ToolResultEntry and b.call == reply.call}
+    started = {b.index for b in bodies if type(b) is ToolStartedEntry and b.call == reply.call}
     # Uses only entries before the reply, so that a crash between its calls changes no refusal.
     before, histories, pending = bodies[: bodies.index(reply)], dict[str, _History](), []
     for index, call in enumerate(reply.tool_calls):
@@ -298,12 +289,13 @@ def _history(bodies: Sequence[Body], name: str) -> _History:
     history: _History = {}
     if len(calls) < SAME_RESULT_LIMIT:
         return history
+    same = {each: signature(name, each) for each in {call.arguments for call in calls.values()}}
     for body in bodies:
         if not isinstance(body, ToolResultEntry):
             continue
         if (call := calls.get((body.call, body.index))) is None:
             continue
-        past = history.setdefault(signature(name, call.arguments), [])
+        past = history.setdefault(same[call.arguments], [])
         repeated = past and body.text.startswith(REPEATED[:40])
         past.append(past[-1] if repeated else body.text)
     return history
