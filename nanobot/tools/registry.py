@@ -129,9 +129,6 @@ class ToolRegistry:
         return tuple(self._specs[name] for name in self._names(role))
 
     def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
-        """The tools listed in a prompt for this role, among those that `may` accepts; without tools
-        that an owner has to accept, and without lazy ones if there are more than MAX_LISTED.
-        """
         specs = [
             spec
             for spec in self.specs(role)
@@ -141,9 +138,6 @@ class ToolRegistry:
         return [spec for spec in specs if len(lazy) <= MAX_LISTED or spec.name not in lazy]
 
     def resolved(self, call: ToolCall) -> ToolCall:
-        """The call that a call stands for (`Tool.stands_for`), so that policy, approvals and log
-        refer to the tool itself; any other call unchanged.
-        """
         tool = self._tools.get(call.name)
         if tool is not None and tool.stands_for is not None:
             with boundary(f"what a call of {call.name} stands for"):
@@ -160,7 +154,6 @@ class ToolRegistry:
         return [(self._tools[spec.name], spec, self._sources[spec.name]) for spec in self.specs()]
 
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
-        """Whether a call affects the world. One that the stand-in answers does not."""
         known = self.stand_in.knows(name, arguments, context)
         tool = self._tools.get(name)
         return tool is not None and tool.effect is Effect.WORLD and not known
@@ -190,9 +183,6 @@ class ToolRegistry:
         return True
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
-        """The policy's verdict on a call. Calls that `execute` would refuse anyway are not put to a
-        person.
-        """
         decision = await self._judge(name, arguments, context)
         return await self.stand_in.judged(ToolCall("", name, arguments), context, decision)
 

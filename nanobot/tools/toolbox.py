@@ -23,13 +23,15 @@ class Toolbox(Protocol):
         """Replaces known secrets in a text."""
 
     def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
-        """The tools listed in a prompt for this role, among those that `may` accepts."""
+        """The tools listed in a prompt for this role, among those that `may` accepts; without tools
+        that an owner has to accept, and without lazy ones if there are more than MAX_LISTED."""
 
     def resolved(self, call: ToolCall) -> ToolCall:
-        """The call of the tool itself, where the model reached it through another one."""
+        """The call that a call stands for (`Tool.stands_for`), so that policy, approvals and log
+        refer to the tool itself; any other call unchanged."""
 
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
-        """Whether a call affects the world."""
+        """Whether a call affects the world. One that the stand-in answers does not."""
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether the result of such a call may be untrusted content."""
@@ -38,7 +40,8 @@ class Toolbox(Protocol):
         """The tool itself; None if it does not exist."""
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
-        """The policy's verdict on a call."""
+        """The policy's verdict on a call. Calls that `perform` would refuse anyway are not put to a
+        person."""
 
     async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         """Run one call. Errors that the model can correct or must accept are raised as ToolError;
