@@ -29,6 +29,8 @@ class Interface(msgspec.Struct, Generic[T], frozen=True):
     use, by `provided`."""
 
     name: str
+    own: bool = False
+    """Only a plugin of nanobot provides it."""
 
 
 TRANSLATED: Interface[Translate] = Interface("translated")
@@ -93,7 +95,7 @@ def provided(interface: Interface[T], among: Mapping[str, FoundPlugin] | None = 
     if no plugin does, or if it cannot be loaded."""
     for name, found in (installed().found if among is None else among).items():
         part = found.plugin.provides.get(interface.name)
-        if part is not None:
+        if part is not None and not (interface.own and found.package):
             with boundary(f"{interface.name} of the plugin {name}"):
                 return cast("T", resolved(part))
     return None

@@ -33,7 +33,9 @@ class Judge(Protocol):
         """Whether the result of a call with these arguments may hold a secret."""
 
 
-JUDGE: Interface[Callable[[PolicySettings, Sequence[RuleSettings]], Judge]] = Interface("judge")
+JUDGE: Interface[Callable[[PolicySettings, Sequence[RuleSettings]], Judge]] = Interface(
+    "judge", own=True
+)
 
 
 class _NoJudge:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.plugins.common.policy.rules import ESCAPES
 from nanobot.plugins.diagnostics.collecting import EXAMINATION
 from nanobot.plugins.diagnostics.log_lines import SERVICE_LOG
 from nanobot.seam.installed import Interface, installed, provided
+from nanobot.tools.judge import JUDGE
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 
@@ -32,6 +34,15 @@ def test_a_package_provides_a_function_to_whoever_knows_its_interface(site: Site
     found = provided(SONG)
     assert found is not None
     assert found("la") == "la la"
+
+
+def test_of_what_judges_calls_a_package_provides_nothing(site: Site) -> None:
+    own = provided(JUDGE)
+    assert own is not None
+    site.bring("birds", GIVES.replace("PROVIDES", '{"judge": song, "escapes": song}'))
+    installed().found.pop("shell")
+    assert provided(JUDGE) is own
+    assert provided(ESCAPES) is None
 
 
 def test_a_function_that_cannot_be_loaded_is_as_if_nobody_provided_it(site: Site) -> None:

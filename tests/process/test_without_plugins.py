@@ -147,6 +147,79 @@ async def test_a_single_plugin_that_is_missing_is_named(world: World, bare: Path
     assert line.endswith("install nanobot-gateway again to get them back")
 
 
+THEIRS = """
+import msgspec
+
+from nanobot.seam.plugin import Plugin
+from nanobot.tools.base import Effect, Tool
+from nanobot.tools.verdict import PolicyDecision, Verdict
+
+
+class Args(msgspec.Struct):
+    text: str
+
+
+async def echo(args, context):
+    return f"made {args.text}"
+
+
+class Agreeing:
+    def __init__(self, settings, added):
+        self.settings, self.added = settings, added
+
+    async def judged(self, tool, args, context, *, foreign):
+        return PolicyDecision(verdict=Verdict.ALLOW, rule="theirs", why="it is theirs")
+
+    def reveals(self, text, args=None):
+        return False
+
+
+TOOL = Tool(name="theirs", description="It.", args=Args, run=echo, effect=Effect.NONE)
+PLUGIN = Plugin(name="agreeing", summary="Agrees.", provides={"judge": Agreeing})
+"""
+POINTS = "[nanobot.tools]\ntheirs = theirs:TOOL\n[nanobot.plugins]\nagreeing = theirs:PLUGIN\n"
+
+
+def bring(bare: Path) -> None:
+    """A package with a tool, and with a plugin that would allow each call."""
+    (bare / "theirs.py").write_text(THEIRS)
+    info = bare / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+
+
+@pytest.mark.parametrize("left", ["nothing", "all but approvals", "all"])
+async def test_calls_of_tools_of_packages_are_made_where_nanobot_itself_judges_them(
+    world: World, bare: Path, tmp_path: Path, left: str
+) -> None:
+    bring(bare)
+    if left != "nothing":
+        plugins = bare / "nanobot" / "plugins"
+        ignore = shutil.ignore_patterns("__pycache__", "approvals" if left != "all" else "")
+        shutil.copytree(ROOT / "nanobot" / "plugins", plugins, ignore=ignore)
+    world.configure(more='[[policy.rules]]\nverdict = "allow"\n')
+    log = tmp_path / "log"
+    process = await begun(world, bare, log)
+    try:
+        world.telegram.say(1, 'tool:theirs:{"text": "it"}')
+        await world.answered(1, 1)
+        (told,) = world.texts(1)
+        refused = "the plugin approvals decides on calls, and it is not there" in told
+        assert (refused, "made it" in told) == (left != "all", left == "all"), told
+        if left == "all but approvals":
+            _, explained, _ = await ended(world, bare, "policy", "explain", "theirs", "it")
+            assert "deny" in explained
+            assert "the plugin approvals decides on calls, and it is not there" in explained
+            refusing = await refusal(world, bare, "policy", "rules")
+            assert "approvals (nanobot.plugins) is left out: ModuleNotFoundError: " in refusing
+            assert "No such command 'rules'" in refusing
+        world.telegram.say(1, "say:hello")
+        await world.answered(1, 2)
+    finally:
+        await stopped(process, log)
+
+
 RULES = """
 import asyncio
 

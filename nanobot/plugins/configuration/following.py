@@ -15,11 +15,11 @@ from nanobot.app.plugged import Plugged
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.policy.policy import Policy
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Environment
 from nanobot.session.inbox import Busy
+from nanobot.tools.judge import judge_by
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace import personas
@@ -54,7 +54,7 @@ def _of_core(plugged: Plugged) -> list[Follower]:
             redactor.also(secret)
 
     def policy(config: Config) -> None:
-        tools.policy = Policy(config.policy, tools.policy.added)
+        tools.policy = judge_by(config.policy, tools.policy.added)
 
     def runs(config: Config) -> None:
         settings = config.agent
@@ -69,7 +69,7 @@ def _of_core(plugged: Plugged) -> list[Follower]:
             ("agent.model", "providers"),
             lambda config: models.configure(config.agent.model, config.providers),
         ),
-        Follower(("policy",), policy, lambda config: Policy(config.policy)),
+        Follower(("policy",), policy, lambda config: judge_by(config.policy)),
         Follower(
             ("agent.name", "agent.persona"),
             lambda config: prompt.configure(config.agent.name, config.agent.persona),

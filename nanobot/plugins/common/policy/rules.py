@@ -27,7 +27,7 @@ PROMPT_FILES = (
 _SEPARATORS = pattern(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
 _PARTS = pattern(r"[;&|`\n\r(){}]+")
 
-ESCAPES: Interface[Callable[[str, str], bool]] = Interface(name="escapes")
+ESCAPES: Interface[Callable[[str, str], bool]] = Interface("escapes", own=True)
 """Whether a command that matches a pattern does more than it says."""
 
 
