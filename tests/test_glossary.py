@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
+import nanobot
 from nanobot import __version__
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.common.http.descriptions import DOORS, delivering
@@ -73,7 +73,7 @@ def public() -> dict[str, str]:
         "table of the store": [*metadata().tables],
         "HTTP type": [*described["components"]["schemas"]],
         "kind of entry": [name for name in vars(entries) if name.endswith("Entry")],
-        "name in nanobot": import_module("nanobot").__all__,
+        "name in nanobot": nanobot.__all__,  # type: ignore[attr-defined]
     }
     return {
         word: f"{place} {name}"
