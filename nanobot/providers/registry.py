@@ -65,9 +65,11 @@ class ProviderRegistry:
         self.settings = providers
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
-        more = self.clients.provided(MODEL_FACTS)
-        less = provided(MODEL_PRICES) or ModelFacts
-        self._facts = less(providers) if more is None else more(providers, self._clock)
+        facts = self.clients.provided(MODEL_FACTS)
+        if facts is not None:
+            self._facts = facts(providers, self._clock)
+        else:
+            self._facts = (provided(MODEL_PRICES) or ModelFacts)(providers)
 
     def configure(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
         """Change the default model and the settings of providers from now on. Calls in progress are

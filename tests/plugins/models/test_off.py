@@ -64,6 +64,8 @@ async def test_while_it_is_off_models_answer_unchecked_and_prices_are_those_of_t
             assert profile.price is not None
             assert profile.price.completion == 2e-06
             assert await price_of(parts) is None
+            known = await parts.models.choice("ollama/llama3.2")
+            assert known.api_base == "http://127.0.0.1:11434/v1"
             await parts.operations.call("config set", {"key": "agent.model", "text": "own/nope"})
         async with serving(tmp_path / "home", server.base_url) as parts:
             assert await asked(parts, "say:hello") == "completed"
