@@ -101,7 +101,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """The same text with every character that no store could hold replaced by U+FFFD."""
-    return _UNSTORABLE.sub("\ufffd", text)
+    plain = text.isascii() and "\0" not in text  # a search takes a hundred times as long
+    return text if plain else _UNSTORABLE.sub("\ufffd", text)
 
 
 def quoted(text: str, limit: int = 200) -> str:

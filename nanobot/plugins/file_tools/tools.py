@@ -131,9 +131,12 @@ class _Files:
 
     def reached(self, args: ReadFile | WriteFile | EditFile) -> str:
         """The workspace path of the file, with links resolved; "" for one outside."""
-        top = self._roots.workspace.resolve()
+        top = self._roots.workspace
         try:
             place = (top / args.path).resolve()
+            if not place.is_relative_to(top):  # or the workspace lies behind a link now
+                top = top.resolve()
+                place = (top / args.path).resolve()
         except (OSError, RuntimeError, ValueError):  # a loop of links, a zero byte
             return ""
         return str(place.relative_to(top)) if place.is_relative_to(top) else ""

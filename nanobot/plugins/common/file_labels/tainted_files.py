@@ -353,7 +353,7 @@ def digest_of(descriptor: int, size: int) -> str:
     if not size:
         return ""
     digest = hashlib.sha256(str(size).encode())
-    digest.update(os.pread(descriptor, _END, 0))
+    digest.update(os.pread(descriptor, min(size, _END), 0))
     if size > _END:
         digest.update(os.pread(descriptor, _END, max(size - _END, _END)))
     return digest.hexdigest()
