@@ -271,7 +271,7 @@ def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
     """If a single turn is too long for the model, leave out its oldest tool results."""
     room = _budget(call.profile, call.max_tokens)
-    longest = sum([len(m.content) if isinstance(m.content, str) else room for m in messages])
+    longest = sum([len(m.content) if type(m.content) is str else room for m in messages])
     if fixed + longest * 4 // 3 + len(messages) * EMPTY <= room:  # at most 4 bytes a character
         return messages
     excess = fixed + sum([_tokens(m) for m in messages]) - room

@@ -332,7 +332,7 @@ def _keep(kept: OrderedDict[str, T], name: str, value: T, most: int) -> None:
 
 def _failures(active: ActiveRun) -> list[str]:
     """The errors of the models that failed in this run, the configured one first."""
-    return [b.text for b in active.bodies if isinstance(b, FallbackEntry)]
+    return [b.text for b in active.bodies if type(b) is FallbackEntry]
 
 
 def _prompt_variant(active: ActiveRun, profile: ModelProfile) -> str:

@@ -17,7 +17,7 @@ class GrowingText:
 
     def add(self, piece: str) -> str:
         """The part of the piece that can be shown now."""
-        if self._half or _HALF.search(piece):
+        if self._half or (not piece.isascii() and _HALF.search(piece)):
             piece, self._half = self._half + piece, ""
             if "\ud800" <= piece[-1:] <= "\udbff":
                 piece, self._half = piece[:-1], piece[-1]

@@ -88,7 +88,7 @@ class _Rule(msgspec.Struct, frozen=True):
     def matches(self, call: PolicyInput) -> bool:
         return (
             (self.roles is None or call.role in self.roles)
-            and ("*" in self.tools or any(fnmatchcase(call.tool, tool) for tool in self.tools))
+            and ("*" in self.tools or call.tool in self.tools)
             and all(bool(getattr(call, fact)) is holds for fact, holds in self.when.items())
             and (self.paths is None or _in_paths(self.paths, call))
         )
