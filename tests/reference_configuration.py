@@ -10,11 +10,11 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from nanobot.config.file import as_toml
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of
+from nanobot.plugins.common.keys.config_file import as_toml
 from nanobot.plugins.common.keys.declared_keys import KeyDeclaration, declarations
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -79,7 +79,7 @@ SQLITE_STORES = tuple(f"nanobot/plugins/{name}/store/" for name in ("erasure", "
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     "nanobot.testing",
-    "nanobot.config.file",
+    "nanobot.plugins.common.keys.config_file",
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     "nanobot.plugins.http.application_factory",

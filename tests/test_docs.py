@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.config import loader as config
-from nanobot.config.file import as_toml
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings, RunCostKeys
+from nanobot.plugins.common.keys.config_file import as_toml
 from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
 from nanobot.plugins.common.models.litellm_names import REACHED
 from nanobot.plugins.configuration.shown import values

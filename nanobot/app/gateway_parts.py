@@ -32,8 +32,6 @@ from nanobot.channels.host import Hosting
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
-from nanobot.operations.home import LiveChanges
-from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Models
 from nanobot.providers.clients import Clients
@@ -41,7 +39,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.http import Http
 from nanobot.seam.installed import provided
-from nanobot.seam.offers import Contributions, Environment
+from nanobot.seam.offers import Contributions, Environment, Restart
 from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
@@ -144,6 +142,8 @@ class Parts:
         offers.add_by_type(self.channels, self.live, self.roles, self.plugged)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({Contributions: self.plugged})
+        if machine.restart is not None:
+            offers.add({Restart: Restart(machine.restart)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged, "always_objects")
         bringing.offer_objects(self.plugged, "objects")
@@ -185,13 +185,6 @@ class Parts:
             models=self.models,
             records=self.records,
             tools=self.tools,
-            home=HomeAdmin(
-                lambda: self.live.config,
-                self.machine.environ,
-                restart=self.machine.restart,
-                changes=self.plugged.offers.find(LiveChanges),
-                plugins=self.plugged.views,
-            ),
             clock=self.machine.clock,
             zone=zone_or_utc(self.machine.zone).key,  # on the clocks that people see
             began=self.machine.began,

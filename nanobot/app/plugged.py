@@ -20,10 +20,9 @@ from nanobot.boundary import ungrouped
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
-from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
 from nanobot.seam.given import able, failing, functions, listed
-from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
 from nanobot.seam.works import Follow, Works
@@ -205,37 +204,9 @@ class Plugged:
             async with asyncio.timeout(END_SECONDS):
                 await manager.__aexit__(None, None, None)
 
-    # Views
-
-    def views(self) -> list[PluginView]:
-        """Every plugin that is installed, with those that could not be loaded."""
-        return views(self.switched, self.failures)
-
 
 def _manager(given: Any) -> AbstractAsyncContextManager[Any]:
     if not isinstance(given, AbstractAsyncContextManager):
         kind = type(given).__name__
         raise PluginBroken(f"it gives a {kind}, not an asynchronous context manager")
     return given
-
-
-def views(which: Switched, failures: Mapping[str, Mapping[str, str]]) -> list[PluginView]:
-    """Every plugin that is installed, by name."""
-    plugins = installed()
-    shown = [
-        PluginView(
-            name=name,
-            summary=found.plugin.summary,
-            package=found.package,
-            state="failed" if failures.get(name) else "off" if name in which.off else "on",
-            why="; ".join(f"{field}: {why}" for field, why in failures.get(name, {}).items())
-            or which.off.get(name, ""),
-            brings=found.plugin.brings(),
-        )
-        for name, found in plugins.found.items()
-    ]
-    shown += [
-        PluginView(name=each.name, summary="", package=each.package, state="failed", why=each.why)
-        for each in plugins.left_out
-    ]
-    return sorted(shown, key=lambda view: (view.package, view.name))

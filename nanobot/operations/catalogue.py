@@ -1,4 +1,4 @@
-"""The one list of operations: all operations of these modules, in this order."""
+"""The one list of operations: those of the core, and those of plugins."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from nanobot.boundary import boundary
-from nanobot.operations import conversation, health, plugins
+from nanobot.operations import conversation
 from nanobot.operations.operation import Operation
 from nanobot.seam.installed import Installed, installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
-_MODULES = (conversation, plugins, health)
 OPERATIONS: tuple[Operation, ...] = tuple(
-    operation
-    for module in _MODULES
-    for operation in vars(module).values()
-    if isinstance(operation, Operation)
+    each for each in vars(conversation).values() if isinstance(each, Operation)
 )
 
 
@@ -41,6 +37,11 @@ def plugin_with_word(word: str) -> str:
 
 def off_here(what: str, plugin: str) -> Sentence:
     """What is said to people who ask for something of a plugin that is not on."""
+    if plugin == plugin_with("plugins on"):
+        return (
+            f"{what} belongs to the plugin {plugin}, which is off here: take it out of plugins.off "
+            "in config.toml, and start nanobot again."
+        )
     return (
         f"{what} belongs to the plugin {plugin}, which is off here: `plugins list` says why, "
         f"`plugins on {plugin}` switches it on."

@@ -11,7 +11,6 @@ from nanobot.operations.rendering import Now
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
@@ -30,7 +29,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     models: Models
     records: Records
     tools: ToolRegistry
-    home: HomeAdmin
     clock: Clock
     zone: str
     began: float

@@ -1,4 +1,4 @@
-"""The home of a gateway: the views of it that people see, and the changes that they can make."""
+"""What people are told of a home: findings of checks, and what became of changed settings."""
 
 from __future__ import annotations
 
@@ -41,20 +41,6 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """They have no effect, because the environment sets them too."""
     off: list[str] = []
     """Their plugins, which are switched off: until these are on, the keys have no effect."""
-
-
-class PluginView(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed plugin: its purpose, and whether it is on."""
-
-    name: str
-    summary: Sentence
-    state: Literal["on", "off", "failed"]
-    why: Sentence = ""
-    """The reason why it is off, or its failure."""
-    package: str = ""
-    """Its distribution; "": it is built in."""
-    brings: list[str] = []
-    """The kinds of things that it adds."""
 
 
 class LiveChanges(Protocol):

@@ -92,6 +92,7 @@ BUILT_IN = (
     "skills",
     "starter",
     "summaries",
+    "switches",
     "tasks",
     "terminal",
     "titles",

@@ -9,6 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType
 from typing import Any, NewType, Protocol, TypeVar, cast, get_args, get_type_hints
 
+import msgspec
+
 from nanobot.errors import PluginBroken
 from nanobot.seam.installed import FoundPlugin
 from nanobot.text import Sentence
@@ -18,6 +20,12 @@ Things = Mapping[Any, Any]
 NOTHING: Things = MappingProxyType({})
 Environment = NewType("Environment", Mapping[str, str])
 """The environment of the process that serves."""
+
+
+class Restart(msgspec.Struct, frozen=True):
+    """Drains and ends this gateway, and starts it again; offered where it can."""
+
+    begin: Callable[[], None]
 
 
 class Contributions(Protocol):

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from nanobot.config import loader as config
-from nanobot.config.file import edited
 from nanobot.config.loader import (
     AgentSettings,
     ChannelSettings,
@@ -28,6 +27,7 @@ from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.keys.config_file import edited
 from nanobot.plugins.common.keys.tool_settings import ExecTable
 from nanobot.plugins.events.settings import EventsSettings
 from nanobot.plugins.triage.settings import TriageKeys

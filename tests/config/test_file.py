@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.common.keys import config_file as configfile
 from tests.config.written import WRITTEN, environ, text
 from tests.config.written import home as home
 

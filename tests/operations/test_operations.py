@@ -9,11 +9,11 @@ import pytest
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.home import PluginView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.command_line.generated import OperationCommand, command_example
+from nanobot.plugins.common.views.plugins import PluginView
 from nanobot.plugins.help.operations import brief, chat_example
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway

@@ -15,6 +15,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.plugins.common.runs.run_service import RunService
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import resolved
@@ -164,7 +165,7 @@ async def test_what_cannot_be_offered_is_named(
 ) -> None:
     site.bring("odd", CLASHING.format(offers=offers))
     async with serving(tmp_path, ScriptedProvider()) as parts:
-        (view,) = [each for each in parts.plugged.views() if each.name == "odd"]
+        (view,) = [each for each in plugin_views(parts.plugged) if each.name == "odd"]
         assert (view.state, view.why[: len(why)]) == ("failed", why)
         assert parts.engine.clock.now() > 0
 
@@ -204,7 +205,7 @@ async def test_what_others_rely_on_is_offered_of_a_package_while_its_plugin_is_o
 async def test_what_others_rely_on_is_named_if_it_fails(site: Site, tmp_path: Path) -> None:
     site.bring("odd", ALWAYS.format(given="[1]"))
     async with serving(tmp_path, ScriptedProvider("Hello.")) as parts:
-        (view,) = [each for each in parts.plugged.views() if each.name == "odd"]
+        (view,) = [each for each in plugin_views(parts.plugged) if each.name == "odd"]
         assert view.state == "failed"
         assert view.why.startswith("always_objects: TypeError")
         assert await said(parts, "Hi") == "Hello."

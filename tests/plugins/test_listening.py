@@ -15,6 +15,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import resolved
@@ -74,7 +75,7 @@ async def serving(folder: Path, *, channels: bool = True) -> AsyncIterator[Parts
 
 
 def view(parts: Parts) -> tuple[str, str]:
-    (found,) = [each for each in parts.plugged.views() if each.name == "radio"]
+    (found,) = [each for each in plugin_views(parts.plugged) if each.name == "radio"]
     return found.state, found.why
 
 

@@ -29,6 +29,7 @@ from nanobot.plugins.common.keys.declared_keys import keys_of
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.common.runs.run_input import RunInput
 from nanobot.plugins.common.runs.run_service import RunService
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.plugins.common.views.remarks import remarks_of
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
@@ -150,7 +151,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def view(parts: Parts, name: str) -> Any:
-    (found,) = (each for each in parts.plugged.views() if each.name == name)
+    (found,) = (each for each in plugin_views(parts.plugged) if each.name == name)
     return found
 
 

@@ -20,6 +20,7 @@ from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.views.outbox import OutboxView
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables
@@ -118,7 +119,7 @@ async def test_a_hook_writes_with_the_receipt_and_one_that_fails_leaves_nothing_
             {"chat": "web:desk", "words": "Second."},
         ]
         assert await tables.rows("SELECT words FROM cracked") == []
-        (cracked,) = [each for each in parts.plugged.views() if each.name == "cracked"]
+        (cracked,) = [each for each in plugin_views(parts.plugged) if each.name == "cracked"]
         assert cracked.state == "failed"
         assert "store_hooks: ZeroDivisionError: cracked" in cracked.why
 
@@ -169,7 +170,7 @@ async def test_no_message_waits_for_a_hook_that_fails(
         await arrived(parts, 2)
         tables: PluginTables = parts.plugged.offers.find(PluginTables)
         assert await tables.rows("SELECT words FROM cracked") == []
-        (cracked,) = [each for each in parts.plugged.views() if each.name == "cracked"]
+        (cracked,) = [each for each in plugin_views(parts.plugged) if each.name == "cracked"]
         assert cracked.state == "failed"
 
 
@@ -285,6 +286,6 @@ async def test_a_hook_without_a_known_function_is_named(site: Site, tmp_path: Pa
     code = BELLS.format(name="bells", then="pass").replace("def arrives", "def arrived")
     site.bring("bells", code)
     async with serving(tmp_path / "home") as parts:
-        (bells,) = [each for each in parts.plugged.views() if each.name == "bells"]
+        (bells,) = [each for each in plugin_views(parts.plugged) if each.name == "bells"]
         assert bells.state == "failed"
         assert "has no function `ends`, `arrives` or `erases`" in bells.why

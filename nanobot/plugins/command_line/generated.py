@@ -22,7 +22,6 @@ from nanobot.seam.installed import installed
 
 _GROUPS = {
     "sessions": "Conversations and their logs.",
-    "plugins": "Plugins: what nanobot can do, one capability each.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="Show and change the configuration, also while the gateway runs.",
     texts=Path(__file__).parent,
     objects="nanobot.plugins.configuration.applying:objects",
+    always_objects="nanobot.plugins.configuration.applying:always_objects",
     operations="nanobot.plugins.configuration.operations:operations",
     commands="nanobot.plugins.configuration.commands:commands",
     groups={

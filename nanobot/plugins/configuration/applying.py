@@ -13,6 +13,7 @@ from nanobot.config.loader import Config, load
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings, LiveChanges
 from nanobot.plugins.common.keys.declared_keys import Applies
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.plugins.configuration.following import Follower, followers_of
@@ -21,11 +22,17 @@ from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 
 
+def always_objects(environ: Environment) -> dict[Any, object]:
+    """The configuration as operations change it, by its type."""
+    return {HomeSettings: HomeSettings(environ)}
+
+
 def objects(
-    live: LiveSettings, environ: Environment, store: Store, plugged: Plugged
+    live: LiveSettings, environ: Environment, store: Store, plugged: Plugged, home: HomeSettings
 ) -> dict[Any, object]:
     """What applies changes, by its type."""
-    return {LiveChanges: AppliedChanges(live, environ, store, plugged)}
+    home.live = AppliedChanges(live, environ, store, plugged)
+    return {LiveChanges: home.live}
 
 
 class AppliedChanges:

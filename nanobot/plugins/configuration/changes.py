@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nanobot.config import file as configfile
 from nanobot.config.loader import Config, home_of
 from nanobot.config.values import content_of, is_secret
 from nanobot.errors import NanobotError, UsageError
+from nanobot.plugins.common.keys import config_file as configfile
 from nanobot.plugins.common.keys.setting_changes import SettingChanges
 from nanobot.plugins.configuration.template import written
 from nanobot.plugins.configuration.typed import typed_value

@@ -30,8 +30,8 @@ def get(
     json: Annotated[bool, Option(about="Print JSON.")] = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
-    from nanobot.config.file import as_toml  # noqa: PLC0415
     from nanobot.plugins.common.commands.output import document, say  # noqa: PLC0415 - loads more than --help needs
+    from nanobot.plugins.common.keys.config_file import as_toml  # noqa: PLC0415
     from nanobot.plugins.configuration.shown import chosen  # noqa: PLC0415
 
     shown = chosen(environ, key)

@@ -13,6 +13,7 @@ from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.configuration.views import ModelOption, SettingView
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Environment
@@ -94,7 +95,7 @@ async def set_setting(
     check = None if force else provided(NAMED_MODELS)
     if check is not None:
         await check(changes.keys, environ)
-    return await context.engine.home.apply([key], partial(write, environ, changes))
+    return await context.of(HomeSettings).apply([key], partial(write, environ, changes))
 
 
 @operation("config unset", text=changed_text, example="agent.model")
@@ -108,7 +109,7 @@ async def unset_setting(
     from nanobot.plugins.configuration.changes import check_key  # noqa: PLC0415 - as above
 
     check_key(key)
-    return await context.engine.home.change({key: None})
+    return await context.of(HomeSettings).change({key: None})
 
 
 @operation("models list", reads=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from nanobot.config.file import tree
 from nanobot.config.loader import Config, home_of, load
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import content_of, masked, variable_of
 from nanobot.errors import UsageError
+from nanobot.plugins.common.keys.config_file import tree
 from nanobot.plugins.configuration.views import Source
 
 _NOT_WRITTEN = frozenset({"home", "file", "warnings", "tables"})

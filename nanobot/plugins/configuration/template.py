@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.config.file import edited
+from nanobot.plugins.common.keys.config_file import edited
 
 _WHOLE = """\
 # The configuration of nanobot. `nanobot config get` shows every key with its current value, and

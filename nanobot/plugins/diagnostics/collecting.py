@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 import msgspec
 
-from nanobot.app.plugged import views
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config, home_of, survey
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError
-from nanobot.operations.home import Finding, PluginView
+from nanobot.operations.home import Finding
 from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.common.http.prometheus import prometheus_text
 from nanobot.plugins.common.models.known_providers import KNOWN_PROVIDERS
+from nanobot.plugins.common.views.plugins import PluginView, views
 from nanobot.plugins.diagnostics.archive import diagnostics_of
 from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
 from nanobot.plugins.diagnostics.keys import configuration, known_words
@@ -156,7 +156,7 @@ class _Collector:
         if self._serving is not None:
             found = self._serving.plugins()
         else:
-            found = views(switched(self._readable), {})
+            found = views(switched(self._readable).off, {})
         return "\n".join(
             f"{view.name:<14} {view.package or 'nanobot':<16} {view.state:<7} {self._own(view.why)}"
             for view in found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.faces import CurrentMetrics
 from nanobot.plugins.common.gateway_facts import GatewayFacts
+from nanobot.plugins.common.views.plugins import views_of
 from nanobot.plugins.diagnostics.contents import Diagnostics
-from nanobot.seam.offers import Environment
+from nanobot.seam.offers import Contributions, Environment
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ def _serving(context: OperationContext) -> Serving:
     from nanobot.plugins.diagnostics.collecting import Serving  # noqa: PLC0415 - see above
     from nanobot.tools.redact import Redactor  # noqa: PLC0415
 
-    engine, facts = context.engine, context.of(GatewayFacts)
+    facts = context.of(GatewayFacts)
     metrics = context.of(CurrentMetrics)  # type: ignore[type-abstract]
     return Serving(
-        plugins=engine.home.plugins,
+        plugins=partial(views_of, context.of(Contributions)),  # type: ignore[type-abstract]
         channels=lambda: facts.now().channels,
         metrics=metrics.collect,
         redact=context.of(Redactor),

@@ -29,13 +29,11 @@ from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.reception import InOrder
-from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
-from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
 from nanobot.plugins.common.catching_up import CatchingUp
 from nanobot.plugins.common.gateway_facts import Facts, GatewayFacts
@@ -228,18 +226,12 @@ class FakeGateway:
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock = self.home.clock
-        config = load({"NANOBOT_HOME": str(options.workspace)})
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.provider,
             records=self.records,
             tools=self.tools,
-            home=HomeAdmin(
-                lambda: config,
-                {"NANOBOT_HOME": str(options.workspace)},
-                restart=None,
-            ),
             clock=clock,
             zone=options.settings.zone,
             began=clock.monotonic() - 60.0,

@@ -10,6 +10,7 @@ from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.common.views.shown_calls import fenced
 from nanobot.plugins.mcp.pins import ServerReview
 from nanobot.plugins.mcp.views import Servers, ServerView, unknown_server
@@ -33,7 +34,7 @@ async def _switched(
     caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.of(Servers).views()}:
         raise unknown_server(name)
-    return await context.engine.home.change({f"mcp.{name}.enabled": enabled})
+    return await context.of(HomeSettings).change({f"mcp.{name}.enabled": enabled})
 
 
 def _text(changed: ChangedSettings, _: Now) -> Sentence:

@@ -12,11 +12,11 @@ import msgspec
 import tomlkit
 
 from nanobot.cli.logs import to_stderr
-from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.config.values import content_of, home_of
 from nanobot.errors import ConfigError, UnknownId, UsageError
 from nanobot.plugins.common.commands.output import document, say
+from nanobot.plugins.common.keys import config_file as configfile
 from nanobot.plugins.common.keys.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import walls_of
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble

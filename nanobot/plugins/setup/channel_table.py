@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.config.file import as_toml, edited, tree
+from nanobot.plugins.common.keys.config_file import as_toml, edited, tree
 from nanobot.plugins.setup.new_channel import NewChannel
 
 _OWNERS = """\

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from nanobot.config.loader import ChannelSettings, Config, load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
-from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import OperationContext
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.common.keys.setting_changes import SettingChanges
 from nanobot.plugins.setup.channel_table import with_channel
 from nanobot.plugins.setup.new_channel import NewChannel, channel_of
@@ -53,7 +53,7 @@ class _LatestOnly:
                     self._latest = None
 
 
-_MEETINGS: WeakKeyDictionary[HomeAdmin, _LatestOnly] = WeakKeyDictionary()
+_MEETINGS: WeakKeyDictionary[HomeSettings, _LatestOnly] = WeakKeyDictionary()
 """Who waits for a person, of each gateway in this process."""
 
 
@@ -73,7 +73,7 @@ async def connect(
     filled = new.settings(config, environ)
     checked = await try_channel(new.name, filled, config)
     changes = SettingChanges(secrets=new.secrets, more=lambda text: with_channel(text, new))
-    async with context.engine.home.changing:
+    async with context.of(HomeSettings).changing:
         file = await to_its_end(partial(write, environ, changes))
     if chat:
         new.owner_chat = Address(new.name, chat)
@@ -111,7 +111,7 @@ async def meet(
         raise UsageError(f"{new.setup.title} cannot wait for a message: enter {new.setup.person}.")
     filled = new.settings(config, environ)
     senders = {*filled.owners, *others}
-    meetings = _MEETINGS.setdefault(context.engine.home, _LatestOnly())
+    meetings = _MEETINGS.setdefault(context.of(HomeSettings), _LatestOnly())
     try:
         async with meetings.waiting():
             message = await first_message(new.name, filled, _MEET_SECONDS, senders)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from nanobot.app.live_settings import LiveSettings
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -49,7 +50,7 @@ async def list_channels(context: OperationContext, _: Caller) -> list[ChannelVie
 
     The list has their access, and their grade on the quality scale.
     """
-    facts, channels = context.of(GatewayFacts).now(), context.engine.home.config().channels
+    facts, channels = context.of(GatewayFacts).now(), context.of(LiveSettings).config.channels
     graded, kinds = provided(GRADES), {name: its.type or name for name, its in channels.items()}
     grades: Mapping[str, str] = {} if graded is None else graded(kinds.values())
     return [

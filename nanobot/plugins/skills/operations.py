@@ -13,6 +13,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.skills.skills import Skills, SkillView
 from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
@@ -51,7 +52,7 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
     # What is written may differ from what applies until the next start.
     written = (await asyncio.to_thread(load, context.of(Environment))).tables["skills"].disabled
     disabled = {*written} - {name} if enabled else {*written, name}
-    changed = await context.engine.home.change({"skills.disabled": sorted(disabled)})
+    changed = await context.of(HomeSettings).change({"skills.disabled": sorted(disabled)})
     view = skills.view(skills.named(name))
     return msgspec.structs.replace(view, why=_LATER) if changed.restart else view
 

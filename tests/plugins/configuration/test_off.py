@@ -9,11 +9,12 @@ import pytest
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, UsageError
-from nanobot.operations.plugins import plugin_off
+from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.configuration.operations import operations
 from nanobot.plugins.http.absent import absent
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.plugins.skills.skills import Skills
+from nanobot.plugins.switches.operations import plugin_off
 from tests.cli.running import environ_of, run
 from tests.plugins.switching import serving
 from tests.server.housing import house
@@ -58,7 +59,7 @@ async def test_what_is_written_takes_effect_at_the_next_start_and_people_are_tol
         assert parts.live.config.agent.max_tokens == 77
         assert parts.plugged.offers.get(ModelCaller).settings.max_tokens == 77
         with pytest.raises(ConfigError, match=r"agent\.max_tokens"):
-            await parts.engine.home.change({"agent.max_tokens": 0})
+            await parts.plugged.offers.get(HomeSettings).change({"agent.max_tokens": 0})
     async with serving(home, file.read_text()) as parts:
         assert parts.live.config.agent.max_tokens == 78
         assert (await parts.operations.call("skills show", {"name": "git"})).state == "disabled"

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.config.file import as_toml
 from nanobot.config.loader import AgentSettings, Config
+from nanobot.plugins.common.keys.config_file import as_toml
 from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import chosen, values

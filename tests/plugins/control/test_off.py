@@ -10,11 +10,11 @@ import pytest
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
-from nanobot.operations.plugins import list_plugins, plugin_off, plugin_on
 from nanobot.plugins.common.commands.performing import performed
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.setup.operations import list_channels
+from nanobot.plugins.switches.operations import list_plugins, plugin_off, plugin_on
 from nanobot.plugins.terminal.connection import connected
 from tests.plugins.switching import asked, serving
 

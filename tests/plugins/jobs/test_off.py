@@ -21,6 +21,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import Origin
 from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.setup.doctor.plugins import plugins
 from nanobot.providers.one_provider import OneProvider
@@ -109,7 +110,7 @@ async def test_what_was_published_is_answered_once_where_the_plugin_is_off_meanw
 
 async def test_what_needs_it_names_it_and_how_it_is_switched_on(home: Home) -> None:
     async with home.serving(f'{OFF}[hooks.door]\nsecret = "{"s" * 32}"\n') as parts:
-        views = {each.name: each for each in parts.plugged.views()}
+        views = {each.name: each for each in plugin_views(parts.plugged)}
         assert views["jobs"].why == "It is switched off: nanobot plugins on jobs"
         for name in ("cron", "heartbeat", "hooks", "quiet"):
             assert (views[name].state, views[name].why) == ("off", WHY)
@@ -137,7 +138,7 @@ async def test_triggers_of_packages_are_named_and_the_gateway_serves(
     sink = logger.add(lambda line: lines.append(str(line)), format="{message}")
     try:
         async with home.serving(f'{OFF}[triggers.door]\ntype = "bell"\n') as parts:
-            (bells,) = [each for each in parts.plugged.views() if each.name == "bells"]
+            (bells,) = [each for each in plugin_views(parts.plugged) if each.name == "bells"]
             assert bells.state == "failed"
             need = "the plugin jobs, which is not on here: `nanobot plugins on jobs` switches it on"
             assert bells.why == f"triggers: its triggers need {need}"

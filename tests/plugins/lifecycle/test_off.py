@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.plugins.lifecycle.settings import LifecycleSettings
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.switching import asked, serving
@@ -27,7 +28,7 @@ async def test_while_it_is_off_the_files_do_nothing_and_messages_are_answered(
     async with serving(home, OFF, model) as parts:
         assert await asked(parts, "hello") == "completed"
         assert parts.live.config.of(LifecycleSettings).boot_seconds == 7
-        (view,) = [each for each in parts.plugged.views() if each.name == "lifecycle"]
+        (view,) = [each for each in plugin_views(parts.plugged) if each.name == "lifecycle"]
         assert (view.state, view.why) == (
             "off",
             "It is switched off: nanobot plugins on lifecycle",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.server.housing import Client, House, house
@@ -116,7 +117,7 @@ async def test_a_view_that_cannot_be_shown_is_named_and_the_page_is_whole(
 
 
 def _why(served: House) -> str:
-    (view,) = [each for each in served.parts.plugged.views() if each.name == "birds"]
+    (view,) = [each for each in plugin_views(served.parts.plugged) if each.name == "birds"]
     assert view.state == "failed"
     return view.why
 

@@ -19,6 +19,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
 from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.runs.background_runs import NewTask, TaskRequest
+from nanobot.plugins.common.views.plugins import views_of as plugin_views
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.providers.one_provider import OneProvider
@@ -142,7 +143,7 @@ async def test_what_needs_it_names_it_and_a_person_can_end_what_waits(home: Home
     run_id = await home.recorded()
     async with home.serving(OFF) as parts:
         assert "spawn" not in [tool.name for tool, *_ in parts.engine.tools.listed()]
-        views = {each.name: each for each in parts.plugged.views()}
+        views = {each.name: each for each in plugin_views(parts.plugged)}
         assert views["tasks"].why == "It is switched off: nanobot plugins on tasks"
         assert views["triage"].why == "It needs the plugin tasks: nanobot plugins on tasks"
         with pytest.raises(UsageError, match="belongs to the plugin tasks, which is off here"):

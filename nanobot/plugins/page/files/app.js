@@ -30,7 +30,7 @@ export const VIEWS = {
     order: 10,
     load: () => import("./views/runs.js"),
     needs: "runs list",
-    also: "plugins list",
+    also: "compact",
   },
   memory: {
     name: "Memory",
@@ -46,7 +46,7 @@ export const VIEWS = {
     order: 40,
     load: () => import("./views/channels.js"),
     needs: "outbox list",
-    also: "plugins list",
+    also: "compact",
   },
   settings: {
     name: "Settings",
@@ -65,8 +65,8 @@ const views = () => {
     const { name, title, icon, place, needs, order } = view;
     if (!["menu", "health"].includes(place)) continue; // a part of another view
     const load = async () => (await import("./kit.js")).made(view);
-    // What a person may not use, the gateway does not name.
-    const owners = needs ? undefined : "plugins list";
+    // What a person may not use, the gateway does not name. Every owner may compact.
+    const owners = needs ? undefined : "compact";
     const hidden = place !== "menu";
     if (OWN.has(name)) continue;
     // Their titles are in the language in which the gateway was asked.

@@ -98,7 +98,7 @@ const Foreign = () => html`
 /** @param {{ what: string }} props */
 export default function Chat({ what }) {
   // Somebody with one conversation needs no list of them; owners see what could list them.
-  const alone = !may("sessions list") && !may("plugins list");
+  const alone = !may("sessions list") && !may("compact");
   const own = me.value?.session ?? "";
   return html`<${Opened} what=${alone && !theirs(what) ? own : what} alone=${alone} />`;
 }

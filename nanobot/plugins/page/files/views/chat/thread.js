@@ -34,7 +34,7 @@ import { useReading } from "./scroll.js";
 function Head({ session, row, onDone, onContext, onCompact, onNew }) {
   return html`
     <header class="threadhead">
-      ${(may("sessions list") || may("plugins list")) && html`
+      ${(may("sessions list") || may("compact")) && html`
         <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>
           ‹
         </a>
