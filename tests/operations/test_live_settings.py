@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import FunctionType, MethodType
 
@@ -16,10 +17,10 @@ import pytest
 
 from nanobot import plugins
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins.common.commands.at_rest import operations as operations_at_rest
 from nanobot.plugins.common.keys.declared_keys import Key, keys_of
 from nanobot.plugins.configuration.comparing import differing
 
@@ -154,6 +155,13 @@ def holders(root: object) -> set[type]:
     return found
 
 
+@asynccontextmanager
+async def opened(gateway: Gateway) -> AsyncIterator[Parts]:
+    """Its parts; it does not serve."""
+    async with AsyncExitStack() as stack:
+        yield await gateway.opened(stack, "a test")
+
+
 class Homes:
     """A home whose gateway is open, and another that is opened anew after each change."""
 
@@ -174,8 +182,8 @@ class Homes:
         for secret in self.live.glob("secrets/*"):
             (self.fresh / "secrets").mkdir(exist_ok=True)
             (self.fresh / "secrets" / secret.name).write_text(secret.read_text())
-        async with operations_at_rest(self.gateway(self.fresh), "a test") as operations:
-            return parts(operations)
+        async with opened(self.gateway(self.fresh)) as gateway:
+            return parts(gateway)
 
 
 def live_keys(homes: Homes) -> list[Key]:
@@ -189,13 +197,14 @@ def live_keys(homes: Homes) -> list[Key]:
 async def test_every_key_that_is_declared_to_apply_at_once_does(tmp_path: Path) -> None:
     """All of them together; the slow test looks at each by itself."""
     homes = Homes(tmp_path)
-    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
+    async with opened(homes.gateway(homes.live)) as gateway:
+        operations = gateway.operations
         before = await homes.started()
         noise = _differing(before, await homes.started())
         for key in live_keys(homes):
             changed = await operations.call("config set", {"key": key.name, "text": another(key)})
             assert changed.applied == [key.name], f"{key.name}: {changed}"
-        after, mine = await homes.started(), parts(operations)
+        after, mine = await homes.started(), parts(gateway)
         matter = _differing(before, after) - noise
         assert len(matter) > 60
         assert {place for place in matter if mine.get(place) != after.get(place)} == set()
@@ -206,7 +215,8 @@ async def test_each_key_that_is_declared_to_apply_at_once_is_known_to_a_part(
     tmp_path: Path,
 ) -> None:
     homes = Homes(tmp_path)
-    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
+    async with opened(homes.gateway(homes.live)) as gateway:
+        operations = gateway.operations
         before = await homes.started()
         noise = _differing(before, await homes.started())
         for key in live_keys(homes):
@@ -215,7 +225,7 @@ async def test_each_key_that_is_declared_to_apply_at_once_is_known_to_a_part(
             after = await homes.started()
             matter = _differing(before, after) - noise
             assert matter, f"{key.name} is not known to any part"
-            mine = parts(operations)
+            mine = parts(gateway)
             stale = {place for place in matter if mine.get(place) != after.get(place)}
             assert not stale, f"{key.name} stays as it was at {sorted(stale)[:5]}"
             before = after
@@ -230,8 +240,8 @@ async def test_nobody_keeps_the_whole_configuration_and_plugins_read_nothing_of_
     tmp_path: Path,
 ) -> None:
     homes = Homes(tmp_path)
-    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
-        found = holders(operations)
+    async with opened(homes.gateway(homes.live)) as gateway:
+        found = holders(gateway)
     assert {each.__name__ for each in found} == COMPOSING
     config = load({"NANOBOT_HOME": str(homes.live)})
     live = [key.name for key in keys_of(config) if key.applies == "now"]
@@ -255,12 +265,13 @@ async def test_what_cannot_be_taken_over_is_refused_and_not_written(
     key: str, text: str, wrong: str, tmp_path: Path
 ) -> None:
     homes = Homes(tmp_path)
-    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
-        before = parts(operations)
+    async with opened(homes.gateway(homes.live)) as gateway:
+        operations = gateway.operations
+        before = parts(gateway)
         with pytest.raises(Exception, match=wrong):
             await operations.call("config set", {"key": key, "text": text})
         assert _policy(operations) == _policy(operations)
-        after = parts(operations)
+        after = parts(gateway)
         there = [place for place in before.keys() & after if "budgets" in place]
         assert {place: after[place] for place in there if after[place] != before[place]} == {}
         assert len(there) > 20
@@ -269,7 +280,8 @@ async def test_what_cannot_be_taken_over_is_refused_and_not_written(
 
 async def test_a_rule_that_was_written_by_hand_holds_with_the_next_change(tmp_path: Path) -> None:
     homes = Homes(tmp_path)
-    async with operations_at_rest(homes.gateway(homes.live), "a test") as operations:
+    async with opened(homes.gateway(homes.live)) as gateway:
+        operations = gateway.operations
         assert _policy(operations) == 0
         file = homes.live / "config.toml"
         file.write_text(f'{BASE}\n[[policy.rules]]\nverdict = "deny"\ntool = "exec"\n')

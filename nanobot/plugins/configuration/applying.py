@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from nanobot.app.live_settings import LiveSettings
@@ -22,17 +22,16 @@ from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 
 
-def always_objects(environ: Environment) -> dict[Any, object]:
+def always_objects(environ: Environment, plugged: Plugged) -> dict[Any, object]:
     """The configuration as operations change it, by its type."""
-    return {HomeSettings: HomeSettings(environ)}
+    return {HomeSettings: HomeSettings(environ, partial(plugged.offers.find, LiveChanges))}
 
 
 def objects(
-    live: LiveSettings, environ: Environment, store: Store, plugged: Plugged, home: HomeSettings
+    live: LiveSettings, environ: Environment, store: Store, plugged: Plugged
 ) -> dict[Any, object]:
     """What applies changes, by its type."""
-    home.live = AppliedChanges(live, environ, store, plugged)
-    return {LiveChanges: home.live}
+    return {LiveChanges: AppliedChanges(live, environ, store, plugged)}
 
 
 class AppliedChanges:

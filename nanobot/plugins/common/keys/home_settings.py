@@ -16,13 +16,12 @@ if TYPE_CHECKING:  # loads more than --help needs
 
 
 class HomeSettings:
-    """Reads and writes it, and applies changes at once if `live` is there (the plugin
-    `configuration` while it is on); otherwise they take effect at the next start. All methods raise
-    NanobotError."""
+    """Reads and writes it. Changes take effect at the next start, or at once if `live` finds what a
+    plugin offers for that. All methods raise NanobotError."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], live: Callable[[], LiveChanges | None]) -> None:
         self._environ = environ
-        self.live: LiveChanges | None = None
+        self._live = live
         self.changing = asyncio.Lock()
         """Held while the configuration is changed."""
 
@@ -45,7 +44,7 @@ class HomeSettings:
         at once. `write` gets the `check` of LiveChanges; it runs in a thread."""
         from nanobot.supervision import to_its_end  # noqa: PLC0415 - the log
 
-        live = self.live
+        live = self._live()
         async with self.changing:
             file = await to_its_end(partial(write, None if live is None else live.check))
             written = ChangedSettings(keys=list(keys), file=str(file), restart=list(keys))
