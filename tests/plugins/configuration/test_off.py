@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.config.loader import load
+from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError, UsageError
+from nanobot.operations.home import ChangedSettings, LiveChanges
 from nanobot.plugins.common.keys.home_settings import HomeSettings
 from nanobot.plugins.configuration.operations import operations
 from nanobot.plugins.http.absent import absent
@@ -77,6 +78,23 @@ async def test_plugins_are_switched_and_others_change_their_settings(tmp_path: P
         await parts.operations.call("plugins on", {"name": "voice"})
         await parts.operations.call("plugins on", {"name": "voice"})
         assert "voice" not in (home / "config.toml").read_text()
+
+
+class Applied:
+    """LiveChanges of another plugin."""
+
+    def check(self, new: Config) -> None:
+        assert new.agent.max_tokens == 78
+
+    async def apply(self, written: ChangedSettings) -> ChangedSettings:
+        return ChangedSettings(keys=written.keys, file=written.file, applied=written.keys)
+
+
+async def test_what_another_plugin_offers_applies_changes_at_once(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OFF) as parts:
+        parts.plugged.offers.add({LiveChanges: Applied()})
+        changed = await parts.plugged.offers.get(HomeSettings).change({"agent.max_tokens": 78})
+        assert (changed.applied, changed.restart) == (["agent.max_tokens"], [])
 
 
 def test_set_up_writes_with_it_all_the_same(tmp_path: Path) -> None:
