@@ -85,7 +85,7 @@ async def test_an_update_and_a_new_server_need_no_acceptance(world: World) -> No
     assert "It is kept." in await scene.puppet.use(TOOL, text="milk")
     assert scene.calls == ['keep {"text": "milk"}']
     shown = await world.run("mcp", "review", "it")
-    assert "All 1 tools of it are accepted." in shown.output
+    assert "The tool of it is accepted." in shown.output
 
 
 @pytest.mark.parametrize("tool", [TOOL, SYNC])
@@ -109,7 +109,7 @@ async def test_doctor_and_the_test_of_a_server_say_what_an_owner_has_to_accept(
 ) -> None:
     scene = Scene(world)
     await scene.start(HONEST)
-    assert "all 1 tools are accepted" in (await world.run("doctor")).output
+    assert "its tool is accepted" in (await world.run("doctor")).output
     await scene.start(EVIL)
     assert "2 of 2 tools are not accepted, 1 of them changed" in (await world.run("doctor")).output
     tried = (await world.run("mcp", "test", "it")).output

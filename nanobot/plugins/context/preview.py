@@ -107,7 +107,8 @@ def _parts(snapshot: PromptSnapshot, messages: list[ChatMessage]) -> tuple[PartV
     past, last = messages[:-1], messages[-1:]
     if past:
         tokens = sum(_tokens(message) for message in past)
-        parts.append(PartView(name=f"history ({len(past)} messages)", tokens=tokens))
+        messages_said = "1 message" if len(past) == 1 else f"{len(past)} messages"
+        parts.append(PartView(name=f"history ({messages_said})", tokens=tokens))
     ends = (PartView(name=f"last message ({m.role})", tokens=_tokens(m)) for m in last)
     return (*parts, *ends)
 

@@ -124,7 +124,7 @@ def _size(value: Any) -> str:
     if isinstance(value, str | Path):
         return f"(text of {len(str(value))} characters)"
     if isinstance(value, tuple | list):
-        return f"({len(value)} entries)"
+        return "(1 entry)" if len(value) == 1 else f"({len(value)} entries)"
     if isinstance(value, Mapping):
-        return f"(table of {len(value)} keys)"
+        return "(table of 1 key)" if len(value) == 1 else f"(table of {len(value)} keys)"
     return f"(a {type(value).__name__})"

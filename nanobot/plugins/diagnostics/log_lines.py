@@ -49,7 +49,8 @@ def log(home: Path, environ: Mapping[str, str], own: OwnWords) -> str:
         return "There is no log."
     events = _events(lines)
     if not events:
-        return f"No warning and no error in {len(lines):,} lines."
+        count = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+        return f"No warning and no error in {count}."
     return "\n".join(line for event in events for line in _shown(event, own))
 
 

@@ -30,7 +30,8 @@ def pdf(job: ParseJob, file: BinaryIO) -> ParsedDocument:
         raise ToolError(f"the PDF is encrypted, and to read it takes more: {error}") from error
     count = len(reader.pages)
     if job.offset > count:
-        raise ToolError(f"page {job.offset} is past the end: the PDF has {count} pages")
+        pages = "1 page" if count == 1 else f"{count} pages"
+        raise ToolError(f"page {job.offset} is past the end: the PDF has {pages}")
     parts: list[str] = []
     notes: list[str] = []
     room, last = job.room, job.offset
@@ -146,7 +147,8 @@ def _lines(job: ParseJob, lines: Iterable[str]) -> ParsedDocument:
         taken.append(shown)
         room -= len(shown) + 1
     if not taken and job.offset > 1:
-        raise ToolError(f"line {job.offset} is past the end: the document has {last} lines")
+        lines = "1 line" if last == 1 else f"{last} lines"
+        raise ToolError(f"line {job.offset} is past the end: the document has {lines}")
     return ParsedDocument(
         text="\n".join(taken), notes=() if taken else ("the document has no text",)
     )

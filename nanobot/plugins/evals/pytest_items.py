@@ -69,7 +69,8 @@ class CaseTest(pytest.Item):
 def _described(result: dict[str, Any]) -> str:
     state = result["state"].replace("_", " ")
     lines = [f"{result['case']} {state} with {result['model']}: {result['why']}"]
-    lines[0] += f" ({result['passed']} of {result['runs']} attempts passed)"
+    attempts = "1 attempt" if result["runs"] == 1 else f"{result['runs']} attempts"
+    lines[0] += f" ({result['passed']} of {attempts} passed)"
     for attempt in result["attempts"]:
         if attempt["state"] == "passed":
             continue

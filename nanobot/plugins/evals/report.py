@@ -40,7 +40,8 @@ def _totals(evaluation: Evaluation) -> Iterable[str]:
         by_model.setdefault(result.model, []).append(result)
     for model, results in by_model.items():
         passed = sum(result.state == "passed" for result in results)
-        yield f"{model}: {passed} of {len(results)} cases passed."
+        cases = "1 case" if len(results) == 1 else f"{len(results)} cases"
+        yield f"{model}: {passed} of {cases} passed."
     yield f"Spent: ${evaluation.spent:.4f}."
 
 

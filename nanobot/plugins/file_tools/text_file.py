@@ -134,7 +134,8 @@ class _Page:
         while passed < count:
             part = self._part(65_536)
             if not part:
-                raise ToolError(f"line {count + 1} is past the end: the file has {passed} lines")
+                lines = "1 line" if passed == 1 else f"{passed} lines"
+                raise ToolError(f"line {count + 1} is past the end: the file has {lines}")
             passed += part.endswith("\n")
 
     def take(self, limit: int, room: int) -> None:

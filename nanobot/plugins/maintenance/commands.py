@@ -76,10 +76,10 @@ def check(environ: Mapping[str, str], *, json: _Json = False) -> None:
     if json:
         document(checked)
     else:
-        say(
-            f"{checked.where}: revision {checked.revision}, "
-            f"{checked.sessions:,} conversations, {checked.entries:,} entries"
-        )
+        sessions, entries = checked.sessions, checked.entries
+        held = "1 conversation" if sessions == 1 else f"{sessions:,} conversations"
+        held += ", 1 entry" if entries == 1 else f", {entries:,} entries"
+        say(f"{checked.where}: revision {checked.revision}, {held}")
         for problem in checked.problems:
             say(f"- {problem}")
     if checked.problems:

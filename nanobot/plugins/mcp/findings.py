@@ -51,10 +51,13 @@ def _pinned(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]
         own = [pin for pin in pins if pin.server == name]
         waiting = [pin for pin in own if pin.state != "accepted"]
         about = f"mcp.{name}"
-        text = f"all {len(own)} tools are accepted" if own else "it has listed no tools yet"
+        text = f"all {len(own)} tools are accepted" if len(own) > 1 else "its tool is accepted"
+        text = text if own else "it has listed no tools yet"
         if waiting:
             changed = sum(1 for pin in waiting if pin.state == "changed")
             text = f"{len(waiting)} of {len(own)} tools are not accepted, {changed} of them changed"
+            if len(own) == 1:
+                text = "its tool has changed" if changed else "its tool is not accepted"
             remedy = (
                 f"`nanobot mcp review {name}` shows them; until then each call needs an approval"
             )

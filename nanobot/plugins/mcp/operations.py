@@ -54,6 +54,8 @@ async def disable_server(context: OperationContext, caller: Caller, name: _Name)
 
 
 def _reviewed(review: ServerReview, _: Now) -> Sentence:
+    if not review.tools and review.accepted == 1:
+        return f"The tool of {review.server} is accepted."
     if not review.tools:
         return f"All {review.accepted} tools of {review.server} are accepted."
     parts = [

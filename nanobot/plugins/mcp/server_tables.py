@@ -124,7 +124,8 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
         notes += _NOTES[tool.state]
         say(f"{tool.name}{notes}: {tool.description}")
     offered = sum(tool.offered for tool in tools)
-    say(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
+    count = "1 tool" if len(tools) == 1 else f"{len(tools)} tools"
+    say(f"{name} answers: {count}, {offered} of them offered.")
     if any(tool.offered and tool.state != "accepted" for tool in tools):
         say("Each call of a new or changed tool needs an approval until you accept the tool.")
         say(f"The gateway shows the differences: nanobot mcp review {name}")

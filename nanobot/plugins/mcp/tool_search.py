@@ -55,7 +55,8 @@ def finding_tools(
             text = "\n\n".join(map(_described, best))
         else:
             text = "\n".join(spec.name for spec in specs) or "(no server is connected now)"
-        note = f"{len(specs)} tools in all. Call one with {CALL_TOOL}, or by its name."
+        count = "1 tool" if len(specs) == 1 else f"{len(specs)} tools"
+        note = f"{count} in all. Call one with {CALL_TOOL}, or by its name."
         return untrusted(shorten(text, room, "Search more narrowly."), "MCP servers", note)
 
     async def call(_: CallFoundTool, __: CallContext) -> str:

@@ -37,7 +37,8 @@ def migrate(environ: Mapping[str, str], *, to: _To, json: _Json = False) -> None
     if json:
         document(moved)
         return
-    say(f"{moved.total:,} rows are now in {where(target)}, and every log is valid there.")
+    rows = "1 row is" if moved.total == 1 else f"{moved.total:,} rows are"
+    say(f"{rows} now in {where(target)}, and every log is valid there.")
     for name in moved.left:
         say(f"The tables of the plugin {name} were left out: it is not installed here.")
     say("To use it: nanobot config set database_url URL")

@@ -50,13 +50,11 @@ class ExportView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _export_text(view: ExportView, _: Now) -> Sentence:
-    return "\n".join(
-        [
-            f"{view.entries} entries of {view.session_key} are in {view.file}"
-            f"{_left_out(view.redacted, view.erased)}.",
-            f"Head: {view.head}",
-        ]
-    )
+    left_out = _left_out(view.redacted, view.erased)
+    text = f"{view.entries} entries of {view.session_key} are in {view.file}{left_out}."
+    if view.entries == 1:
+        text = f"1 entry of {view.session_key} is in {view.file}{left_out}."
+    return "\n".join([text, f"Head: {view.head}"])
 
 
 def _left_out(redacted: int, erased: int) -> str:
@@ -182,7 +180,12 @@ async def verify_export(
 
 
 def _logs_text(logs: list[AuditView], _: Now) -> Sentence:
-    lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
+    lines = [
+        f"{log.session_key}: 1 entry\n  {log.head}"
+        if log.entries == 1
+        else f"{log.session_key}: {log.entries} entries\n  {log.head}"
+        for log in logs
+    ]
     return "\n".join([*lines, f"{len(logs)} log(s); every hash chain is intact."])
 
 

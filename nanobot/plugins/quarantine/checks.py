@@ -32,7 +32,8 @@ def checks(config: Config, every_row: EveryRow) -> list[Finding]:
         for row in unreadable[:_MOST]
     ]
     if len(unreadable) > _MOST:
-        text = f"{len(unreadable) - _MOST} more rows cannot be read"
+        more = len(unreadable) - _MOST
+        text = f"{more} more rows cannot be read" if more > 1 else "1 more row cannot be read"
         findings.append(Finding(about="rows", level="broken", text=text))
     if kept:
         text = f"{len(kept)} row(s) are in quarantine"

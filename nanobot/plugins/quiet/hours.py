@@ -102,6 +102,8 @@ def _only_a_file() -> Sentence:
 def _around(count: int, earlier: int, session_key: str) -> tuple[Sentence, Sentence]:
     """What a digest says before and after the list of messages."""
     head = f"{count} messages were held back, so as not to disturb:\n\n"
+    if count == 1:
+        head = "1 message was held back, so as not to disturb:\n\n"
     if earlier:
         head += f"- {earlier} earlier ones\n"
     return head, f"\nYou can ask me for the full texts, or run `sessions show {session_key}`."

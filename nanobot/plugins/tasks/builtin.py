@@ -79,7 +79,7 @@ def builtin_types(journal: Journal, roots: ConfinedFiles) -> list[AnyRunType]:
             name="sleep",
             description="waits, then says so",
             args=SleepInput,
-            text=lambda args: f"Wait {args.seconds:g} seconds.",
+            text=lambda args: f"Wait {_span(args)}.",
             perform=_slept,
             delay=lambda args: args.seconds,
         ),
@@ -126,7 +126,12 @@ def agent_type() -> RunType[AgentInput]:
 
 
 async def _slept(args: SleepInput, _: TaskContext) -> TaskResult:
-    return TaskResult(text=args.message or f"{args.seconds:g} seconds are over.")
+    are = "is" if args.seconds == 1 else "are"
+    return TaskResult(text=args.message or f"{_span(args)} {are} over.")
+
+
+def _span(args: SleepInput) -> str:
+    return "1 second" if args.seconds == 1 else f"{args.seconds:g} seconds"
 
 
 async def _fetched(args: FetchInput, context: TaskContext) -> TaskResult:
@@ -184,7 +189,7 @@ def _indexing(roots: ConfinedFiles) -> Callable[[IndexInput, TaskContext], Await
         name = re.sub(r"[^\w.-]+", "-", args.path.strip("./")) or "workspace"
         note = f"notes/index-{name[:80]}.md"
         await context.use("write_file", path=note, content=index.text)
-        counted = f"{index.files:,} files, {index.size:,} bytes"
+        counted = _counted(index.files, index.size)
         return TaskResult(text=f"{args.path}: {counted}. The list is in {note}.")
 
     return perform
@@ -196,6 +201,11 @@ class _Index(msgspec.Struct):
     text: str
     files: int
     size: int
+
+
+def _counted(files: int, size: int) -> str:
+    count = "1 file" if files == 1 else f"{files:,} files"
+    return f"{count}, {size:,} bytes"
 
 
 def _index(roots: ConfinedFiles, path: str) -> _Index:
@@ -215,7 +225,7 @@ def _index(roots: ConfinedFiles, path: str) -> _Index:
     if files > len(lines):
         lines.append(f"- ... and {files - len(lines):,} more")
     table = [f"- {_shown(kind)} {length:,}" for kind, length in kinds.most_common(20)]
-    head = f"# Index of {_shown(path)}\n\n{files:,} files, {size:,} bytes\n"
+    head = f"# Index of {_shown(path)}\n\n{_counted(files, size)}\n"
     tables = ("## By kind, in bytes\n", *table, "\n## Files, in bytes\n", *lines)
     text = "\n".join((head, *tables, ""))
     return _Index(text, files, size)

@@ -38,7 +38,8 @@ class TerminalPage:
         """A person's message; only the beginning if it is long."""
         lines = text.split("\n")
         if len(lines) > _SAID_LINES:
-            lines[_SAID_LINES:] = [f"... ({len(lines) - _SAID_LINES} more lines)"]
+            more = len(lines) - _SAID_LINES
+            lines[_SAID_LINES:] = [f"... ({more} more lines)" if more > 1 else "... (1 more line)"]
         self._keep("said", self._ink.text("\n".join(lines), self._width, "bold", mark="> "))
 
     def answer(self, text: str) -> None:

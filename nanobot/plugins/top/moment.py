@@ -72,7 +72,7 @@ def moment_text(moment: Moment, _: ShownAt) -> Sentence:
         lines.append(f"Channels: {states}")
     if moment.serving and (moment.sessions or moment.store_ms):
         lines += [
-            f"Lanes: {moment.driving} running of {moment.sessions} conversations",
+            _lanes(moment),
             _waiting(moment),
             _unsent(moment),
             *_spent(moment),
@@ -91,10 +91,17 @@ def moment_text(moment: Moment, _: ShownAt) -> Sentence:
     return "\n".join(lines)
 
 
+def _lanes(moment: Moment) -> Sentence:
+    if moment.sessions == 1:
+        return f"Lanes: {moment.driving} running of 1 conversation"
+    return f"Lanes: {moment.driving} running of {moment.sessions} conversations"
+
+
 def _waiting(moment: Moment) -> Sentence:
+    waiting = "Waiting: 1 message" if moment.waiting == 1 else f"Waiting: {moment.waiting} messages"
     if moment.oldest_waiting is None:
-        return f"Waiting: {moment.waiting} messages"
-    return f"Waiting: {moment.waiting} messages, the oldest for {took(moment.oldest_waiting)}"
+        return waiting
+    return f"{waiting}, the oldest for {took(moment.oldest_waiting)}"
 
 
 def _spent(moment: Moment) -> list[Sentence]:
@@ -107,7 +114,7 @@ def _spent(moment: Moment) -> list[Sentence]:
 
 
 def _unsent(moment: Moment) -> Sentence:
+    unsent = "Unsent: 1 answer" if moment.owed == 1 else f"Unsent: {moment.owed} answers"
     if moment.oldest_owed is None:
-        return f"Unsent: {moment.owed} answers, {moment.dead} failed"
-    oldest = took(moment.oldest_owed)
-    return f"Unsent: {moment.owed} answers, the oldest for {oldest}, {moment.dead} failed"
+        return f"{unsent}, {moment.dead} failed"
+    return f"{unsent}, the oldest for {took(moment.oldest_owed)}, {moment.dead} failed"

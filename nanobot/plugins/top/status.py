@@ -59,7 +59,7 @@ def _status_text(status: Status, _: Now) -> Sentence:
     lines = [
         f"Model: {status.model}",
         f"Session: {status.session_key}",
-        f"Log: {status.entries} entries",
+        "Log: 1 entry" if status.entries == 1 else f"Log: {status.entries} entries",
         f"Now: {now}, {status.waiting} waiting",
     ]
     if status.serving:

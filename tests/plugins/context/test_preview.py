@@ -71,7 +71,7 @@ async def test_the_parts_add_up_and_are_named(folder: Path) -> None:
     names = [part.name for part in view.parts]
     assert names[:3] == ["system: identity", "system: principles", "system: persona"]
     assert {"system: AGENTS.md", "system: SOUL.md", "tools (1)"} < set(names)
-    assert names[-2:] == ["history (1 messages)", "last message (assistant)"]
+    assert names[-2:] == ["history (1 message)", "last message (assistant)"]
     assert view.tokens == sum(part.tokens for part in view.parts)
     assert all(part.tokens > 0 for part in view.parts)
 

@@ -38,7 +38,7 @@ async def test_of_two_models_the_one_that_looks_it_up_wins(home: EvalHome) -> No
     assert (bad.model, bad.state, bad.passed) == ("fake/bad", "failed", 0)
     assert "web_search was not called; called: no tool" in bad.why
     assert not made.passed
-    assert "fake/good: 1 of 1 cases passed." in as_text(made)
+    assert "fake/good: 1 of 1 case passed." in as_text(made)
 
 
 async def test_a_model_that_passes_only_sometimes_fails_and_its_variance_is_told(

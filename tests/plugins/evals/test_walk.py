@@ -80,8 +80,8 @@ async def test_the_commands_of_the_walk_lead_from_a_thumb_to_a_failing_and_a_pas
     assert (failed.code, "0/1" in failed.out) == (1, True), failed.out + failed.err
     compared = await walked(comparing)
     assert compared.code == 1
-    assert "fake/good: 1 of 1 cases passed." in compared.out
-    assert "fake/bad: 0 of 1 cases passed." in compared.out
+    assert "fake/good: 1 of 1 case passed." in compared.out
+    assert "fake/bad: 0 of 1 case passed." in compared.out
     assert "5/5" in compared.out
 
 
