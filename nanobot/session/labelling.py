@@ -46,18 +46,17 @@ def label_of(body: Body | None) -> Label:
 
 def joined_label(bodies: Iterable[Body | None]) -> Label:
     """The label of content derived from all of these entries."""
-    # Most entries of a long log have one of few stored labels; each is joined once.
-    stored: dict[tuple[str, bool], Label] = {}
-    others = []
+    # The entries of a long log have few labels, or of those from before labels few speakers and
+    # tools; each is joined once.
+    known: dict[tuple[object, ...], Label] = {}
     for body in bodies:
-        if type(body) not in _WITH_LABEL:
+        if (kind := type(body)) not in _WITH_LABEL:
             continue
         text, tainted = getattr(body, "label", ""), getattr(body, "tainted", False)
-        if not text:
-            others.append(label_of(body))
-        elif (text, tainted) not in stored:
-            stored[text, tainted] = label_of(body)
-    return labels.joined([*stored.values(), *others])
+        whose = "" if text else getattr(body, "role", getattr(body, "name", ""))
+        if (key := (kind, text, tainted, whose)) not in known:
+            known[key] = label_of(body)
+    return labels.joined(known.values())
 
 
 def of_message(message: InboundMessage, role: Role) -> Label:

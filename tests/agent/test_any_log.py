@@ -15,6 +15,7 @@ from nanobot.agent.context import PromptBudget, context, plan_window
 from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.run_log import latest_summary
 from nanobot.agent.step import StepLimits, next_step
+from nanobot.labels import joined
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.models.material import material
@@ -22,6 +23,7 @@ from nanobot.plugins.context.operations import operations as of_context
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import Body, Entry, decode, encode, kind_of
+from nanobot.session.labelling import joined_label, label_of
 from nanobot.session.runs import Lane, PromptSnapshot
 from nanobot.session.usage import run_usage
 from nanobot.store.journal import lanes
@@ -116,6 +118,17 @@ def test_any_log_renders_and_is_summed_up(
     own = [entry.body for entry in log if entry.run_id == RUN and entry.body is not None]
     assert run_usage(own).model_calls >= 0
     assert next_step(RUN, log, StepLimits()) == next_step(RUN, log, StepLimits())
+
+
+unlabelled = bodies.map(
+    lambda body: msgspec.structs.replace(body, label="") if hasattr(body, "label") else body
+)
+
+
+@settings(QUICK, max_examples=examples(150))
+@given(st.lists(bodies | unlabelled, max_size=12))
+def test_the_label_of_a_log_is_that_of_each_of_its_entries(rows: list[Body]) -> None:
+    assert joined_label(rows) == joined(map(label_of, rows))
 
 
 @pytest.mark.process
