@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -308,6 +309,16 @@ def test_a_missing_variable_is_named_with_a_remedy(home: Path) -> None:
     message = refused(home, '[channels.telegram]\ntoken = "${TG}"')
     assert f"{home}/config.toml: channels.telegram.token refers to" in message
     assert "environment variable TG, which is not set. Set it" in message
+
+
+def test_a_secret_may_come_from_a_pipe(home: Path) -> None:
+    home.mkdir()
+    os.mkfifo(home / "pipe")
+    writing = threading.Thread(target=lambda: (home / "pipe").write_text("from a pipe\n"))
+    writing.start()
+    loaded = load(home, '[providers.x]\napi_key = "file:pipe"')
+    writing.join()
+    assert loaded.providers["x"].api_key == "from a pipe"
 
 
 @pytest.mark.parametrize(

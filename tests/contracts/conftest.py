@@ -22,6 +22,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     (workspace / "c.txt").write_text("old")
     (tmp_path / "config.toml").write_text(
         '[agent]\nrecall = "ask"\n[channels.udp]\nenabled = false\n[mcp.it]\ncommand = "/no/such"'
+        "\n[reader]\nenabled = true"
     )
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     async with operations_at_rest(Gateway(config.load(environ), environ), "test") as operations:

@@ -21,4 +21,5 @@ PLUGIN = Plugin(
     tools="nanobot.plugins.reader.service:tools",
     arrivals="nanobot.plugins.reader.service:arrivals",
     results="nanobot.plugins.reader.service:results",
+    reserves=("read_document",),
 )
