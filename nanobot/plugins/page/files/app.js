@@ -13,14 +13,14 @@ import { styled } from "./styles.js";
 import { theme, turn } from "./theme.js";
 
 /** @typedef {import("./vendor/preact.js").ComponentType<{ what: string }>} View */
+/** @typedef {keyof import("./gateway.js").Reads | keyof import("./gateway.js").Changes} Needed */
 
 /**
  * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`,
  * or what it `also` shows: where the plugin of what it needs is off, which one that is. The menu
  * has them by their `order`, in which plugins add theirs.
  * @type {Record<string, { name: string, icon: string, order: number,
- *   load: () => Promise<{ default: View }>, needs?: keyof import("./gateway.js").Reads,
- *   also?: keyof import("./gateway.js").Reads, hidden?: boolean }>}
+ *   load: () => Promise<{ default: View }>, needs?: Needed, also?: Needed, hidden?: boolean }>}
  */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", order: 0, load: () => import("./views/chat.js") },
