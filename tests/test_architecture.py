@@ -179,6 +179,7 @@ def test_no_file_is_too_long_to_read_at_one_sitting() -> None:
     assert long <= TOO_LONG
 
 
+@pytest.mark.process
 def test_no_function_is_too_long_to_see_at_once() -> None:
     long = {
         f"{name(file)}:{function.name}"

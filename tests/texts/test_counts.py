@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from tests.syntax import ROOT, SOURCES, tree
 
 _NOUNS = (
@@ -43,6 +45,7 @@ NEVER_ONE = {
 """Parts of texts, and why their number is not one."""
 
 
+@pytest.mark.process
 def test_a_count_of_one_is_no_plural() -> None:
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno}: {text}"
@@ -53,6 +56,7 @@ def test_a_count_of_one_is_no_plural() -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.process
 def test_what_is_never_one_is_still_said() -> None:
     said = "\n".join(text for file in SOURCES for _, text in _plurals(tree(file), frozenset()))
     assert [known for known in NEVER_ONE if known not in said] == []
