@@ -22,7 +22,7 @@ const FORMS = [
   [/^system: skill (.+)$/, "System prompt: skill {name}"],
   [/^system: (.+)$/, "System prompt: {name}"],
   [/^tools \((\d+)\)$/, "Tools ({name})"],
-  [/^history \((\d+) messages\)$/, "Earlier messages ({name})"],
+  [/^history \((\d+).*\)$/, "Earlier messages ({name})"],
   [/^last message \((.+)\)$/, "Last message ({name})"],
 ];
 
